@@ -1,0 +1,92 @@
+package backend
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weft-go/weft/ops"
+)
+
+// The kinds of errors, for errors.Is. Package tensor has them under the same names.
+var (
+	ErrShape       = errors.New("shape mismatch")
+	ErrAxis        = errors.New("axis out of range")
+	ErrIndex       = errors.New("index out of range")
+	ErrDevice      = errors.New("device error")
+	ErrUnsupported = errors.New("not supported by the device")
+	ErrMemory      = errors.New("out of memory")
+	ErrDType       = ops.ErrDType
+)
+
+// A Backend runs kernels on one device. Its methods may be called by several goroutines at once. It names
+// no operation: what a kernel computes is in the kernel, so that a new operation needs no new method.
+type Backend interface {
+	// Info describes the device, and how much of its memory is in use now.
+	Info() Info
+
+	// Supports reports whether the backend runs k; the graph decomposes, or takes another device for,
+	// what it does not.
+	Supports(k Kernel) bool
+
+	// Alloc returns memory of at least the given number of bytes, with any content. Zero bytes are fine.
+	// The error is of kind ErrMemory if there is no room, at once or ever.
+	Alloc(bytes int) (Buffer, error)
+
+	// Write copies src to dst from byte off on. It is ordered with the runs: those before see the old
+	// content, those after the new one. Src may be changed after it returns.
+	Write(dst Buffer, off int, src []byte) error
+
+	// Run computes the steps, in order, and may return before they are done. After an error no output
+	// may be used. An error that shows later comes out of the next Run or Read. When ctx ends, Run returns
+	// its error promptly and the device stays usable.
+	Run(ctx context.Context, steps []Step) error
+
+	// Read copies len(dst) bytes from byte off of src on, after all that ran before, and waits for it.
+	Read(ctx context.Context, dst []byte, src Buffer, off int) error
+
+	// Close frees the device. What is called on it or its buffers later returns an error of kind ErrDevice.
+	Close() error
+}
+
+// A Buffer is memory of a device.
+type Buffer interface {
+	// Size returns the number of bytes asked for.
+	Size() int
+	// Release gives the memory back. It may be called while a kernel that uses it is still running: the
+	// memory is reused only after. A second call does nothing.
+	Release()
+}
+
+// A HostBackend is a Backend whose memory is the program's own. Data then needs no copying.
+type HostBackend interface {
+	Backend
+
+	// Wrap returns a buffer over b, which must not change while the buffer is in use and is not freed
+	// by Release.
+	Wrap(b []byte) Buffer
+
+	// Bytes returns the memory of a buffer of this backend. It waits for nothing: call Read first, of no
+	// bytes, to know that all runs are done.
+	Bytes(b Buffer) ([]byte, error)
+}
+
+// Info describes a device.
+type Info struct {
+	Name     string // of the backend, as registered: "cpu"
+	Adapter  string // of the hardware: "AMD EPYC 7B13, 16 threads"
+	Features []string
+
+	// Software says that a processor only pretends to be the device, as Mesa's lavapipe does. Such a
+	// device is never taken by default.
+	Software bool
+
+	MaxBytes    int // largest buffer; 0 means no limit but memory
+	MaxOperands int // inputs and outputs a kernel may have together; 0 means no limit
+
+	BytesInUse  int // held by live buffers
+	BytesPooled int // freed, kept for reuse
+	BytesPeak   int // greatest BytesInUse so far
+
+	Kernels  int64 // steps run so far
+	Compiled int64 // kernels compiled so far; a warm run compiles none
+}

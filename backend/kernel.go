@@ -1,0 +1,211 @@
+package backend
+
+import (
+	"encoding/binary"
+
+	"github.com/weft-go/weft/ops"
+)
+
+// A Kernel is what a step computes: one of [Map], [Reduce], [Row], [Scan], [MatMul], [Conv], [Pool] and
+// [Gather], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
+// step uses it: a plan runs the same Kernel value again and again, so a backend may keep what it compiled
+// under the pointer, and share it between kernels of equal [Kernel.AppendKey].
+type Kernel interface {
+	// Family returns the name of the kind of kernel, such as "reduce".
+	Family() string
+	// AppendKey appends bytes that two kernels share only if they compute the same.
+	AppendKey(b []byte) []byte
+	// Bodies returns the programs in the kernel.
+	Bodies() []*ops.Expr
+}
+
+// A Step is a kernel with the memory it works on. No output shares memory with an input, nor with
+// another output, unless the graph has made sure that it does no harm.
+type Step struct {
+	Kernel Kernel
+
+	// Shape is the domain: what the kernel loops over. Every operand's layout has this shape, except
+	// where the kernel's own comment says otherwise.
+	Shape Shape
+
+	In  []Operand
+	Out []Operand // layouts are injective: no two elements share a position
+
+	// Consts are the bit patterns of the constants of the kernel's programs, as [ops.Value.Bits] gives them.
+	Consts []uint64
+}
+
+// An Operand is a tensor in memory: elements of type DType in Buf, at the positions Layout gives. The
+// operand of an [ops.Index] instruction has no memory: Buf is nil, and an element's value is its position.
+type Operand struct {
+	Buf    Buffer
+	DType  ops.DType
+	Layout Layout
+}
+
+// Map computes each element of its outputs from the elements of its inputs at the same index. A Map
+// whose body is a lone Load copies: into a dense buffer, or into a part of one.
+type Map struct{ Body ops.Expr }
+
+// Reduce reduces the last Axes axes of the domain: a row is what they span, in row-major order. All results
+// of its body are row values. An output, as an input of a row value, has strides 0 along the reduced axes.
+// Argmax counts positions within the row.
+type Reduce struct {
+	Body ops.Expr
+	Axes int
+}
+
+// Row is a kernel whose body reduces rows and then uses the results for each of their elements, perhaps
+// more than once: softmax, layer norm. Rows are as in [Reduce]. A result that is a row value goes to an
+// output with strides 0 along the row; any other to one that covers the domain.
+type Row struct {
+	Body ops.Expr
+	Axes int
+}
+
+// Scan combines along the last axis of the domain: its body has one Scan instruction, and elementwise
+// ones before and after it.
+type Scan struct{ Body ops.Expr }
+
+// MatMul multiplies matrices: the domain is [batch… M N], and
+//
+//	out[b, m, n] = Post(Σ_k A(b, m, k) · B(b, k, n), …)
+//
+// A and B are elementwise programs over the first and the next inputs, whose layouts have the shapes
+// [batch… M K] and [batch… K N]; in the plain case each is one Load. Post's operand 0 is the sum, rounded
+// to type Acc; its other operands are the rest of the inputs, over the domain. Float16 and BFloat16 are
+// summed in float32 or better; integers wrap. With K = 0 the sum is 0.
+type MatMul struct {
+	A, B, Post ops.Expr
+	Acc        ops.DType // type of A's and B's results and of the sum
+}
+
+// Conv convolves (cross-correlates, as neural networks do) over the last len(Stride) axes. Input 0 is the
+// image [N C spatial…], input 1 the weights [O C/Groups window…], and the domain [N O spatial…]; for a
+// Transposed convolution the weights are [C O/Groups window…], as in PyTorch. Post's operand 0 is the sum,
+// of the image's type; its other operands are the rest of the inputs, over the domain.
+type Conv struct {
+	Stride, Dilation []int
+	Pad              []int // zeros before the first element of each spatial axis; after the last, as many as the domain needs
+	Groups           int
+	Transposed       bool
+	Post             ops.Expr
+}
+
+// Pool reduces windows over the last len(Window) axes. Input 0 has the domain's leading axes and its own
+// spatial ones. Max pads with nothing (a window of padding alone cannot occur); an average divides by the
+// elements inside the image, or with CountPad also by those in its padding Pad and PadEnd (as PyTorch's
+// count_include_pad, never by those beyond it that ceil mode reaches). Post is as in [Conv].
+type Pool struct {
+	Op                       ops.ReduceOp // ReduceMax, or ReduceSum for the average
+	Window, Stride, Dilation []int
+	Pad, PadEnd              []int // before and after
+	CountPad                 bool
+	Post                     ops.Expr
+}
+
+// Gather reads elements through an index. Input 0, the source, has one axis more than the domain: the one
+// indexed, last. Input 1 holds integer indices over the domain; a negative one counts from the end. Post's
+// operand 0 is the element found; its other operands are the rest of the inputs, over the domain.
+// An index out of range is an error of kind [ErrIndex] where the backend checks.
+type Gather struct{ Post ops.Expr }
+
+// Family returns "map".
+func (*Map) Family() string { return "map" }
+
+// Family returns "reduce".
+func (*Reduce) Family() string { return "reduce" }
+
+// Family returns "row".
+func (*Row) Family() string { return "row" }
+
+// Family returns "scan".
+func (*Scan) Family() string { return "scan" }
+
+// Family returns "matmul".
+func (*MatMul) Family() string { return "matmul" }
+
+// Family returns "conv".
+func (*Conv) Family() string { return "conv" }
+
+// Family returns "pool".
+func (*Pool) Family() string { return "pool" }
+
+// Family returns "gather".
+func (*Gather) Family() string { return "gather" }
+
+// Bodies returns the kernel's program.
+func (k *Map) Bodies() []*ops.Expr { return []*ops.Expr{&k.Body} }
+
+// Bodies returns the kernel's program.
+func (k *Reduce) Bodies() []*ops.Expr { return []*ops.Expr{&k.Body} }
+
+// Bodies returns the kernel's program.
+func (k *Row) Bodies() []*ops.Expr { return []*ops.Expr{&k.Body} }
+
+// Bodies returns the kernel's program.
+func (k *Scan) Bodies() []*ops.Expr { return []*ops.Expr{&k.Body} }
+
+// Bodies returns A, B and Post.
+func (k *MatMul) Bodies() []*ops.Expr { return []*ops.Expr{&k.A, &k.B, &k.Post} }
+
+// Bodies returns Post.
+func (k *Conv) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
+
+// Bodies returns Post.
+func (k *Pool) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
+
+// Bodies returns Post.
+func (k *Gather) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
+
+// AppendKey implements [Kernel].
+func (k *Map) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 'm')) }
+
+// AppendKey implements [Kernel].
+func (k *Reduce) AppendKey(b []byte) []byte {
+	return k.Body.AppendKey(append(b, 'r', byte(k.Axes)))
+}
+
+// AppendKey implements [Kernel].
+func (k *Row) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 'w', byte(k.Axes))) }
+
+// AppendKey implements [Kernel].
+func (k *Scan) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 's')) }
+
+// AppendKey implements [Kernel].
+func (k *MatMul) AppendKey(b []byte) []byte {
+	return k.Post.AppendKey(k.B.AppendKey(k.A.AppendKey(append(b, 'x', byte(k.Acc)))))
+}
+
+// AppendKey implements [Kernel].
+func (k *Conv) AppendKey(b []byte) []byte {
+	b = append(b, 'c')
+	if k.Transposed {
+		b[len(b)-1] = 't'
+	}
+	b = appendInts(b, k.Stride, k.Dilation, k.Pad, []int{k.Groups})
+	return k.Post.AppendKey(b)
+}
+
+// AppendKey implements [Kernel].
+func (k *Pool) AppendKey(b []byte) []byte {
+	b = append(b, 'p', byte(k.Op), 0)
+	if k.CountPad {
+		b[len(b)-1] = 1
+	}
+	b = appendInts(b, k.Window, k.Stride, k.Dilation, k.Pad, k.PadEnd)
+	return k.Post.AppendKey(b)
+}
+
+// AppendKey implements [Kernel].
+func (k *Gather) AppendKey(b []byte) []byte { return k.Post.AppendKey(append(b, 'g')) }
+
+func appendInts(b []byte, lists ...[]int) []byte {
+	for _, l := range lists {
+		b = append(b, byte(len(l)))
+		for _, v := range l {
+			b = binary.AppendVarint(b, int64(v))
+		}
+	}
+	return b
+}
