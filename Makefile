@@ -1,0 +1,64 @@
+# make lists the targets; make check does what CI does.
+TOOL := go tool -modfile=tools/go.mod
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: check
+check: fmt-check lint generate-check test nocgo race ## everything CI checks
+
+.PHONY: fmt
+fmt: ## format the code
+	$(TOOL) golangci-lint fmt ./...
+
+.PHONY: fmt-check
+fmt-check:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt differs: $$out"; exit 1; }
+
+.PHONY: lint
+lint: ## vet and the linters of .golangci.yml
+	go vet ./...
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: test
+test: ## all tests
+	go test ./...
+
+.PHONY: nocgo
+nocgo: ## build and test without cgo
+	CGO_ENABLED=0 go build ./...
+	CGO_ENABLED=0 go test -short ./...
+
+# The packages in which goroutines meet.
+CONCURRENT := ./internal/graph/... ./backend/... ./tensor/... ./nn/...
+
+.PHONY: race
+race: ## the race detector on the concurrent packages
+	go test -race -short $(CONCURRENT)
+
+.PHONY: generate-check
+generate-check: ## generated files are those their generators make
+	go generate ./...
+	@git diff --exit-code -- $$(git ls-files '*.s' '*_gen.go') >/dev/null || { echo "go generate changes files"; exit 1; }
+
+.PHONY: golden
+golden: ## make the golden files anew (needs Python with NumPy and SciPy)
+	python3 ops/testdata/golden.py
+
+FUZZTIME ?= 60s
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (60s)
+	@for p in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+COUNT ?= 6
+.PHONY: bench
+bench: ## the benchmarks, COUNT times, for benchstat
+	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./benchmarks/...
+
+.PHONY: size
+size: ## lines of Go a package, without tests
+	@for p in $$(go list -f '{{.Dir}}' ./...); do \
+	  n=$$(ls $$p/*.go | grep -v _test.go | xargs cat | wc -l); echo "$$n $${p#$(CURDIR)/}"; done | sort -rn
