@@ -1,0 +1,76 @@
+package driver
+
+import "context"
+
+// binding is the native side of one open device. The device calls it with
+// checked values only, one call at a time (poll alone may run beside
+// others), and keeps every object alive through every call.
+type binding interface {
+	newBuffer(label string, size uint64, u Usage) (object, error)
+	writeBuffer(dst object, off uint64, src []byte) error
+	// mapBuffer starts mapping; done is called once, from inside any later
+	// call, and does not block. After an error it may be called too.
+	mapBuffer(b object, write bool, off, size uint64, done func(ok bool)) error
+	// mapped is the mapped memory; valid until unmap or Release.
+	mapped(b object, off, size uint64) []byte
+	unmap(b object) error
+
+	newLayout(slots []Slot) (object, error)
+	newPipeline(d PipelineDesc, layout object) (object, error)
+	newGroup(label string, layout object, b []boundRange) (object, error)
+	newQueries(label string, n uint32) (object, error)
+	timestampPeriod() float64
+
+	// submit records the steps, checks the result and submits it. done is
+	// called once, from inside any later call, when the work is complete; it
+	// does not block. After an error nothing was submitted.
+	submit(steps []step, done func()) error
+	poll()  // never waits for the device
+	drain() // waits until all submitted work is done
+	release()
+}
+
+// object is a native object that its device owns.
+type object interface{ Release() }
+
+// boundRange is a resolved Binding.
+type boundRange struct {
+	buf       object
+	off, size uint64
+}
+
+// stepKind is the kind of a step.
+type stepKind uint8
+
+const (
+	stepBegin stepKind = iota // obj (query set or nil), x, y: queries at begin and end, or noQuery
+	stepDispatch
+	stepEnd
+	stepCopy    // obj to dst
+	stepClear   // dst
+	stepResolve // obj to dst, x first, y count
+)
+
+// noQuery means that a pass writes no time stamp at that end.
+const noQuery = ^uint32(0)
+
+// step is a resolved Command: objects in place of handles, passes made explicit.
+type step struct {
+	kind    stepKind
+	dynamic bool // the group has a Params slot, at offset
+	offset  uint32
+	x, y, z uint32
+
+	pipeline, group object
+	obj, dst        object
+	off, dstOff     uint64
+	size            uint64
+}
+
+// native is what a build's binding offers before a device is open.
+type native interface {
+	// adapters lists what there is; the index is the place in the slice.
+	adapters() ([]Info, error)
+	// open opens adapter i with its own limits and the given features.
+	open(ctx context.Context, i int, o Options) (binding, Limits, Features, error)
+}

@@ -1,0 +1,159 @@
+package driver
+
+import (
+	"context"
+	"errors"
+)
+
+// buffer is one buffer of a device.
+type buffer struct {
+	label string
+	size  uint64 // a multiple of 4
+	usage Usage
+	obj   object
+	m     *mapping // of host memory; see mapping.go
+}
+
+func (d *device) NewBuffer(label string, size uint64, u Usage) (Buffer, error) {
+	switch {
+	case u >= numUsages:
+		return 0, fail(ErrValidation, "buffer", label, "usage %d", u)
+	case size == 0:
+		return 0, fail(ErrValidation, "buffer", label, "size 0")
+	case size > d.info.Limits.BufferSize:
+		return 0, fail(ErrLimit, "buffer", label, "%d bytes, the limit is %d", size, d.info.Limits.BufferSize)
+	case !ascii(label):
+		return 0, fail(ErrValidation, "buffer", "", "label %q is not ASCII", label)
+	}
+	if err := d.lock(context.Background(), "buffer", label); err != nil {
+		return 0, err
+	}
+	defer d.unlock()
+	size = roundUp(size, 4)
+	obj, err := d.b.newBuffer(label, size, u)
+	if err != nil {
+		return 0, d.failed("buffer", label, err)
+	}
+	h, err := d.buffers.put(&buffer{label: label, size: size, usage: u, obj: obj})
+	if err != nil {
+		obj.Release()
+		return 0, fail(ErrLimit, "buffer", label, "%v", err)
+	}
+	d.bufferBytes += size
+	return Buffer(h), nil
+}
+
+func (d *device) FreeBuffer(h Buffer) {
+	if !d.free() {
+		return
+	}
+	defer d.unlock()
+	b := d.buffers.drop(uint64(h))
+	if b == nil {
+		return
+	}
+	d.bufferBytes -= b.size
+	if b.m != nil && b.m.orphan() {
+		return // the copy from its memory releases it
+	}
+	b.obj.Release()
+}
+
+// Writes go through a staging buffer that the library makes for each call.
+// Running out of memory there loses the device, so the pieces are small; and
+// the library keeps them until a later submission is done, so one is made
+// now and then, and more than writeAhead of them are not left under way.
+const (
+	writePiece = 32 << 20
+	writeFlush = 64 << 20
+	writeAhead = 4
+)
+
+func (d *device) Write(ctx context.Context, dst Buffer, off uint64, src []byte) error {
+	var flights []Ticket
+	for first := true; first || len(src) > 0; first = false {
+		if len(flights) >= writeAhead {
+			if err := d.Wait(ctx, flights[0]); err != nil {
+				return err
+			}
+			flights = flights[1:]
+		}
+		piece := src[:min(len(src), writePiece)]
+		upload, t, err := d.writePiece(ctx, dst, off, piece, uint64(len(src)))
+		if err != nil {
+			return err
+		}
+		if upload != nil {
+			return d.mapCopy(ctx, "write", dst, off, src)
+		}
+		if t != 0 {
+			flights = append(flights, t)
+		}
+		src, off = src[len(piece):], off+uint64(len(piece))
+	}
+	return nil
+}
+
+// writePiece writes src at off, the first piece of rest bytes, and returns a
+// ticket if it flushed. It returns the buffer, unwritten, if that is for Upload.
+func (d *device) writePiece(ctx context.Context, dst Buffer, off uint64, src []byte, rest uint64) (*buffer, Ticket, error) {
+	if err := d.lock(ctx, "write", ""); err != nil {
+		return nil, 0, err
+	}
+	defer d.unlock()
+	b, err := d.buffers.get(uint64(dst))
+	if err != nil {
+		return nil, 0, fail(ErrHandle, "write", "", "%v", err)
+	}
+	if err := b.writable(off, rest); err != nil {
+		return nil, 0, err
+	}
+	if b.usage == Upload {
+		return b, 0, nil
+	}
+	whole := len(src) &^ 3
+	if whole > 0 {
+		err = d.b.writeBuffer(b.obj, off, src[:whole])
+	}
+	if tail := src[whole:]; len(tail) > 0 && err == nil {
+		word := make([]byte, 4)
+		copy(word, tail)
+		err = d.b.writeBuffer(b.obj, off+uint64(whole), word)
+	}
+	if err != nil {
+		e := d.failed("write", b.label, err)
+		if errors.Is(e, ErrMemory) { // no memory to stage in: the library has dropped the device
+			d.leave(lost)
+			e = fail(ErrLost, "write", b.label, "%v", ErrMemory)
+		}
+		return nil, 0, e
+	}
+	d.pending += uint64(len(src))
+	if d.pending < writeFlush {
+		return nil, 0, nil
+	}
+	t, err := d.submit("write", b.label, nil)
+	return nil, t, err
+}
+
+// writable checks a write of n bytes at off.
+func (b *buffer) writable(off, n uint64) error {
+	switch {
+	case b.usage == Readback || b.usage == Results:
+		return fail(ErrValidation, "write", b.label, "a %v buffer cannot be written", b.usage)
+	case off%4 != 0:
+		return fail(ErrValidation, "write", b.label, "offset %d is not a multiple of 4", off)
+	case !b.holds(off, n):
+		return fail(ErrValidation, "write", b.label, "%d bytes at %d of %d", n, off, b.size)
+	}
+	return nil
+}
+
+// holds reports whether n bytes at off lie in b, with no overflow.
+func (b *buffer) holds(off, n uint64) bool { return off <= b.size && n <= b.size-off }
+
+func (d *device) Read(ctx context.Context, src Buffer, off uint64, dst []byte) error {
+	return d.mapCopy(ctx, "read", src, off, dst)
+}
+
+func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }

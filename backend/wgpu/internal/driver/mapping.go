@@ -1,0 +1,146 @@
+package driver
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// mapping is the time in which a buffer's memory belongs to the host. One
+// goroutine, in mapCopy, waits for it and then touches the memory outside the
+// lock. When it is through, or has given up, it leaves the mapping idle and
+// the buffer mapped: the next use of the buffer unmaps it (settle). So neither
+// a cancelled nor a finished call needs the lock once more.
+type mapping struct {
+	state atomic.Int32
+	done  chan bool // buffered: the library's callback must not block
+}
+
+const (
+	mapActive   int32 = iota // mapCopy waits or copies
+	mapIdle                  // mapCopy has returned
+	mapOrphaned              // the buffer was freed while active: mapCopy releases it
+)
+
+// orphan reports whether mapCopy is active, and then makes it the owner.
+func (m *mapping) orphan() bool { return m.state.CompareAndSwap(mapActive, mapOrphaned) }
+
+// settle makes a buffer usable by the device again, or says that it is busy.
+// The lock is held.
+func (d *device) settle(op string, b *buffer) error {
+	if b.m == nil {
+		return nil
+	}
+	if b.m.state.Load() != mapIdle {
+		return fail(ErrBusy, op, b.label, "another goroutine reads or writes it")
+	}
+	select {
+	case ok := <-b.m.done:
+		if !ok { // it never got mapped
+			b.m = nil
+			return nil
+		}
+	default: // pending, or taken by mapCopy, which then succeeded
+	}
+	b.m = nil
+	if err := d.b.unmap(b.obj); err != nil {
+		return d.failed(op, b.label, err)
+	}
+	return nil
+}
+
+// mapCopy maps a buffer of host memory, copies from it into data or from data
+// into it, and leaves it idle. op is "read" or "write".
+func (d *device) mapCopy(ctx context.Context, op string, h Buffer, off uint64, data []byte) error {
+	b, m, err := d.mapStart(ctx, op, h, off, uint64(len(data)))
+	if err != nil || m == nil {
+		return err
+	}
+	err = d.mapWait(ctx, op, b, m)
+	if err == nil {
+		err = d.mapMove(ctx, op, b, off, data)
+	}
+	if !m.state.CompareAndSwap(mapActive, mapIdle) {
+		d.sem <- struct{}{} // the buffer was freed meanwhile: it is ours to release
+		b.obj.Release()
+		d.unlock()
+	}
+	return err
+}
+
+// mapStart checks the call and asks for the buffer. The mapping is nil if
+// there is nothing to copy.
+func (d *device) mapStart(ctx context.Context, op string, h Buffer, off, n uint64) (*buffer, *mapping, error) {
+	if err := d.lock(ctx, op, ""); err != nil {
+		return nil, nil, err
+	}
+	defer d.unlock()
+	b, err := d.buffers.get(uint64(h))
+	if err != nil {
+		return nil, nil, fail(ErrHandle, op, "", "%v", err)
+	}
+	switch {
+	case op == "read" && b.usage != Readback, op == "write" && b.usage != Upload:
+		return nil, nil, fail(ErrValidation, op, b.label, "a %v buffer cannot be mapped; copy it to a readback buffer", b.usage)
+	case !b.holds(off, n):
+		return nil, nil, fail(ErrValidation, op, b.label, "%d bytes at %d of %d", n, off, b.size)
+	case n == 0:
+		return nil, nil, nil
+	}
+	if err := d.settle(op, b); err != nil {
+		return nil, nil, err
+	}
+	m := &mapping{done: make(chan bool, 1)}
+	lo, size := window(off, n)
+	if err := d.b.mapBuffer(b.obj, op == "write", lo, size, func(ok bool) { m.done <- ok }); err != nil {
+		return nil, nil, d.failed(op, b.label, err)
+	}
+	b.m = m
+	return b, m, nil
+}
+
+// mapWait waits until the device has handed the buffer over.
+func (d *device) mapWait(ctx context.Context, op string, b *buffer, m *mapping) error {
+	if !d.joinPoll() {
+		return &Error{Op: op, Label: b.label, Err: ErrClosed}
+	}
+	defer d.leavePoll()
+	select {
+	case ok := <-m.done:
+		if !ok {
+			m.done <- false // for settle
+			if err := d.Err(); err != nil {
+				return &Error{Op: op, Label: b.label, Err: err}
+			}
+			return fail(ErrValidation, op, b.label, "the buffer was not mapped")
+		}
+		return nil
+	case <-ctx.Done():
+		return &Error{Op: op, Label: b.label, Err: ctx.Err()}
+	case <-d.gone:
+		return &Error{Op: op, Label: b.label, Err: d.Err()}
+	}
+}
+
+// mapMove copies between data and the mapped memory. Close waits for it.
+func (d *device) mapMove(ctx context.Context, op string, b *buffer, off uint64, data []byte) error {
+	if err := d.lock(ctx, op, b.label); err != nil {
+		return err
+	}
+	lo, size := window(off, uint64(len(data)))
+	mem := d.b.mapped(b.obj, lo, size)
+	d.copies.Add(1)
+	d.unlock()
+	defer d.copies.Done()
+	if op == "write" {
+		clear(mem[off-lo+uint64(copy(mem[off-lo:], data)):])
+	} else {
+		copy(data, mem[off-lo:])
+	}
+	return nil
+}
+
+// window widens a range to what can be mapped: offsets in eights, sizes in fours.
+func window(off, n uint64) (lo, size uint64) {
+	lo = off &^ 7
+	return lo, roundUp(off+n, 4) - lo
+}
