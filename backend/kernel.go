@@ -163,11 +163,13 @@ func (k *Map) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 'm'
 
 // AppendKey implements [Kernel].
 func (k *Reduce) AppendKey(b []byte) []byte {
-	return k.Body.AppendKey(append(b, 'r', byte(k.Axes)))
+	return k.Body.AppendKey(appendInts(append(b, 'r'), []int{k.Axes}))
 }
 
 // AppendKey implements [Kernel].
-func (k *Row) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 'w', byte(k.Axes))) }
+func (k *Row) AppendKey(b []byte) []byte {
+	return k.Body.AppendKey(appendInts(append(b, 'w'), []int{k.Axes}))
+}
 
 // AppendKey implements [Kernel].
 func (k *Scan) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 's')) }
@@ -202,7 +204,7 @@ func (k *Gather) AppendKey(b []byte) []byte { return k.Post.AppendKey(append(b, 
 
 func appendInts(b []byte, lists ...[]int) []byte {
 	for _, l := range lists {
-		b = append(b, byte(len(l)))
+		b = binary.AppendUvarint(b, uint64(len(l)))
 		for _, v := range l {
 			b = binary.AppendVarint(b, int64(v))
 		}

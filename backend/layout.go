@@ -34,16 +34,17 @@ func (l Layout) At(index ...int) int {
 // do not matter, and an empty layout is dense. The offset may be anything.
 func (l Layout) IsDense() bool {
 	n := 1
+	dense := true
 	for i := len(l.Shape) - 1; i >= 0; i-- {
 		if l.Shape[i] == 0 {
 			return true
 		}
 		if l.Shape[i] != 1 && l.Strides[i] != n {
-			return false
+			dense = false
 		}
 		n *= l.Shape[i]
 	}
-	return true
+	return dense
 }
 
 // Bounds returns the least and greatest position of an element. They are 0 and -1 for an empty layout.
@@ -132,8 +133,8 @@ func (l Layout) Slice(axis, start, step, n int) (Layout, error) {
 	if step == 0 || n < 0 {
 		return Layout{}, fmt.Errorf("slice of %d elements with step %d: %w", n, step, ErrIndex)
 	}
-	if last := start + (n-1)*step; n > 0 && (start < 0 || start >= d || last < 0 || last >= d) {
-		return Layout{}, fmt.Errorf("slice %d to %d of axis %d of extent %d: %w", start, last, axis, d, ErrIndex)
+	if n > 0 && (start < 0 || start >= d || n-1 > steps(start, step, d)) {
+		return Layout{}, fmt.Errorf("slice of %d elements from %d, step %d, of axis %d of extent %d: %w", n, start, step, axis, d, ErrIndex)
 	}
 	s := l.clone()
 	s.Shape[axis] = n
@@ -142,6 +143,15 @@ func (l Layout) Slice(axis, start, step, n int) (Layout, error) {
 		s.Offset += start * l.Strides[axis]
 	}
 	return s, nil
+}
+
+// steps returns how many steps lead from start, inside an axis of extent d, to the last element before an end
+// of the axis. It multiplies nothing, so that no step is too large.
+func steps(start, step, d int) int {
+	if step > 0 {
+		return (d - 1 - start) / step
+	}
+	return -start / step
 }
 
 // Drop returns l without axis, at position i of it.
@@ -192,10 +202,13 @@ func (l Layout) BroadcastTo(shape Shape) (Layout, error) {
 }
 
 // Reshape returns the same elements, in row-major order, under another shape of as many elements. ok is
-// false if no strides can express it; then the elements must be copied first.
+// false if no strides can express it, and the elements must be copied first, or if there are not as many.
 func (l Layout) Reshape(shape Shape) (r Layout, ok bool) {
 	if l.Shape.Equal(shape) {
 		return l, true
+	}
+	if l.Len() != shape.Len() {
+		return Layout{}, false
 	}
 	if l.IsDense() {
 		return Layout{Shape: shape, Strides: shape.Strides(), Offset: l.Offset}, true
@@ -243,6 +256,7 @@ func (l Layout) Diagonal(offset, a, b int) (Layout, error) {
 	if a == b {
 		return Layout{}, fmt.Errorf("diagonal of axis %d with itself: %w", a, ErrAxis)
 	}
+	offset = max(offset, -l.Shape[a]) // all that lies beyond is empty too, and the least int has no negative
 	i, j := max(0, -offset), max(0, offset)
 	n := max(0, min(l.Shape[a]-i, l.Shape[b]-j))
 	d := Layout{Offset: l.Offset}
