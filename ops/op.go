@@ -9,7 +9,7 @@ import (
 // golden files and the documentation read. Rows are the package variables [Add], [Exp], and so on; they
 // are made once, at start-up, and never change.
 type Op struct {
-	Name  string // NumPy's name where there is one, in lower case
+	Name  string // the Go name in lower case, its words split where NumPy splits them: "logical_and", "isnan"
 	Arity int    // number of operands, 1 to 3
 	Rule  Rule   // which element types it takes and gives
 
@@ -22,9 +22,7 @@ type Op struct {
 	// It is nil for an operation that takes floats alone.
 	Int func(d DType, x, y, z int64) int64
 
-	// WGSL is the expression of the operation in WGSL: $x, $y and $z stand for the operands, $T for their
-	// scalar type (f32, i32, u32…). Functions whose names end in _ are in shaders/prelude.wgsl.
-	WGSL string
+	WGSL WGSL // how a shader computes it
 
 	Tol Tol // how far from the definition a backend may be
 
@@ -37,14 +35,6 @@ type Rule struct {
 	ToFloat bool  // integers and bools are converted to DefaultFloat first
 	ToBool  bool  // the result is Bool
 	Cond    bool  // operand 0 is a Bool condition and takes no part in promotion
-}
-
-// A Tol is how far a result may be from the definition, with the reason. The zero Tol asks for the exact
-// value (zeros of either sign are equal; any NaN equals any NaN).
-type Tol struct {
-	ULP    float64 // in units in the last place of the result's type
-	Abs    float64 // and this much anyway, for results that cancel near a zero
-	Reason string
 }
 
 var table []*Op
