@@ -1,0 +1,109 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// A Device is a backend with the plans made for it. It may be used by several goroutines at once.
+type Device struct {
+	name string
+	b    backend.Backend
+	host backend.HostBackend // b, if its memory is the program's own
+
+	lock  ctxMutex // guards what follows and the nodes of the device; never held while kernels run
+	walks uint64   // counts the walks over the graph, to mark nodes
+
+	stats counters
+}
+
+// NewDevice returns a device named name that computes on b.
+func NewDevice(name string, b backend.Backend) *Device {
+	d := &Device{name: name, b: b, lock: make(ctxMutex, 1)}
+	d.host, _ = b.(backend.HostBackend)
+	return d
+}
+
+// Name returns the name the device was made with.
+func (d *Device) Name() string { return d.name }
+
+// Backend returns the backend that runs the kernels.
+func (d *Device) Backend() backend.Backend { return d.b }
+
+// Close closes the backend. What is computed on the device later fails with an error of kind
+// [backend.ErrDevice].
+func (d *Device) Close() error { return d.b.Close() }
+
+// Stats are counts since the device was made, and the memory in use now.
+type Stats struct {
+	Evals     int64 // calls of Eval that had something to compute
+	Plans     int64 // of them, those that were planned
+	PlanHits  int64 // of them, those that found a plan
+	Kernels   int64 // kernels run
+	Compiled  int64 // kernels the backend compiled
+	Fallbacks int64 // kernels that another device had to run
+
+	BytesInUse, BytesPooled, BytesPeak int // as in [backend.Info]
+}
+
+type counters struct {
+	evals, plans, planHits, kernels, fallbacks atomic.Int64
+}
+
+// Stats returns the statistics of the device.
+func (d *Device) Stats() Stats {
+	info := d.b.Info()
+	return Stats{
+		Evals:       d.stats.evals.Load(),
+		Plans:       d.stats.plans.Load(),
+		PlanHits:    d.stats.planHits.Load(),
+		Kernels:     d.stats.kernels.Load(),
+		Compiled:    info.Compiled,
+		Fallbacks:   d.stats.fallbacks.Load(),
+		BytesInUse:  info.BytesInUse,
+		BytesPooled: info.BytesPooled,
+		BytesPeak:   info.BytesPeak,
+	}
+}
+
+// alloc returns memory of the device. When there is none left it lets the garbage collector find results
+// that nobody can reach any more, and tries again.
+func (d *Device) alloc(bytes int) (backend.Buffer, error) {
+	buf, err := d.b.Alloc(bytes)
+	for try := 0; errors.Is(err, backend.ErrMemory) && try < 3; try++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond << try) // cleanups run after the collection, on their own goroutine
+		buf, err = d.b.Alloc(bytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("graph: %d bytes on %s: %w", bytes, d.name, err)
+	}
+	return buf, nil
+}
+
+// A ctxMutex is a lock that one can give up waiting for.
+type ctxMutex chan struct{}
+
+// Lock takes the lock, or returns the error of ctx when it ends first.
+func (m ctxMutex) Lock(ctx context.Context) error {
+	select {
+	case m <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case m <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Unlock gives the lock back.
+func (m ctxMutex) Unlock() { <-m }

@@ -1,0 +1,294 @@
+package graph
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+)
+
+// A Node is an operation on the results of other nodes, or data. Its exported fields never change.
+// Its result, once computed, is dense and row-major.
+//
+// What a node computes is in its private fields. They are guarded by the lock of its device, except those
+// that never change and those that are atomic.
+type Node struct {
+	Device *Device
+	DType  ops.DType
+	Shape  backend.Shape
+
+	kind kind
+	red  ops.ReduceOp // reduce, scan
+	axes int16        // reduce: how many; scan: which
+	excl bool         // scan
+	rev  bool         // scan
+	op   *ops.Op      // apply
+	bits uint64       // const
+	attr any          // *ConvAttr, *PoolAttr, []backend.Layout (assemble, update), []byte (data, until it is on the device)
+
+	strides []int  // of the dense result
+	in      []Edge // forgotten once computed
+
+	mem     atomic.Pointer[storage] // the result, once computed; nil before
+	readers atomic.Int32            // nodes recorded on this one that have not taken part in an Eval yet
+
+	took  bool    // took part in an Eval, without its result being kept
+	gone  gone    // why the result can be had no more
+	claim *flight // the Eval that computes the node now
+	mark  uint64  // of the last walk that met the node
+	id    int32   // its number in that walk
+}
+
+// An Edge is a node seen through a layout over its dense result.
+type Edge struct {
+	Node   *Node
+	Layout backend.Layout
+}
+
+// Of returns the edge that sees n as it is.
+func Of(n *Node) Edge {
+	return Edge{n, backend.Layout{Shape: n.Shape, Strides: n.strides}}
+}
+
+// Computed reports whether n holds its result, in the memory of its device or of the program.
+func (n *Node) Computed() bool { return n.mem.Load() != nil || n.kind == kindData }
+
+// A kind says what a node is.
+type kind uint8
+
+const (
+	kindData     kind = iota + 1 // data of the program, or a result moved from another device
+	kindConst                    // one number
+	kindIndex                    // 0, 1, 2, …
+	kindApply                    // an elementwise operation
+	kindCast                     // another element type
+	kindCopy                     // the same elements, dense
+	kindReduce                   //
+	kindScan                     //
+	kindMatMul                   //
+	kindConv                     //
+	kindPool                     //
+	kindGather                   //
+	kindAssemble                 // parts put side by side
+	kindUpdate                   // the next version of a variable
+	kindTransfer                 // elements from another device
+)
+
+// elementwise reports whether an element of the node depends on one element of each input.
+func (k kind) elementwise() bool { return k == kindApply || k == kindCast || k == kindCopy }
+
+// leaf reports whether the node has no inputs, whatever it holds.
+func (k kind) leaf() bool { return k <= kindIndex }
+
+// gone says why a result that was there is not any more.
+type gone uint8
+
+const (
+	goneReleased    gone = iota + 1 // Release was called
+	goneOverwritten                 // a later version of the variable was written over it
+)
+
+// node1, node2 and node3 hold a node together with its inputs, in one piece of memory.
+type (
+	node1 struct {
+		Node
+		ins [1]Edge
+	}
+	node2 struct {
+		Node
+		ins [2]Edge
+	}
+	node3 struct {
+		Node
+		ins [3]Edge
+	}
+)
+
+// newNode returns a node on in, which it copies, and counts it as a reader of them.
+func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *Node {
+	var n *Node
+	switch len(in) {
+	case 0:
+		n = new(Node)
+	case 1:
+		m := &node1{ins: [1]Edge{in[0]}}
+		n, m.in = &m.Node, m.ins[:]
+	case 2:
+		m := &node2{ins: [2]Edge{in[0], in[1]}}
+		n, m.in = &m.Node, m.ins[:]
+	case 3:
+		m := &node3{ins: [3]Edge{in[0], in[1], in[2]}}
+		n, m.in = &m.Node, m.ins[:]
+	default:
+		n = &Node{in: append([]Edge(nil), in...)}
+	}
+	n.Device, n.DType, n.Shape, n.kind = d, t, shape, k
+	for i := range n.in {
+		m := n.in[i].Node
+		m.readers.Add(1)
+		if n.strides == nil && m.Shape.Equal(shape) {
+			n.strides = m.strides
+		}
+	}
+	if n.strides == nil {
+		n.strides = shape.Strides()
+	}
+	return n
+}
+
+// Host returns a node of data in the program's memory, which must not change any more. Its elements are
+// dense and row-major. The data reaches the device when a kernel first reads it.
+func Host(d *Device, t ops.DType, shape backend.Shape, data []byte) *Node {
+	n := newNode(kindData, d, t, shape)
+	n.attr = data
+	return n
+}
+
+// Const returns a node of no axes whose element has the given bit pattern, as [ops.Value.Bits] gives it.
+func Const(d *Device, t ops.DType, bits uint64) *Node {
+	n := newNode(kindConst, d, t, nil)
+	n.bits = bits
+	return n
+}
+
+// Index returns the numbers 0 to n-1, of type Int32 or Int64. They take no memory.
+func Index(d *Device, t ops.DType, n int) *Node {
+	return newNode(kindIndex, d, t, backend.Shape{n})
+}
+
+// Apply returns an elementwise operation. The inputs have the types that [ops.Op.Infer] asks for, and
+// layouts of the given shape.
+func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node {
+	last := in[len(in)-1].Node
+	t := last.DType
+	if op.Rule.ToBool {
+		t = ops.Bool
+	}
+	n := newNode(kindApply, last.Device, t, shape, in...)
+	n.op = op
+	return n
+}
+
+// Cast returns the elements converted to type t, as [ops.Value.Convert] does it.
+func Cast(t ops.DType, in Edge) *Node {
+	return newNode(kindCast, in.Node.Device, t, in.Layout.Shape, in)
+}
+
+// Copy returns the elements, dense.
+func Copy(in Edge) *Node {
+	return newNode(kindCopy, in.Node.Device, in.Node.DType, in.Layout.Shape, in)
+}
+
+// Reduce returns op over the last axes of the layout, all at once; the result has the axes before them.
+func Reduce(op ops.ReduceOp, in Edge, axes int) *Node {
+	kept := len(in.Layout.Shape) - axes
+	n := newNode(kindReduce, in.Node.Device, op.Result(in.Node.DType), in.Layout.Shape[:kept:kept], in)
+	n.red, n.axes = op, int16(axes)
+	return n
+}
+
+// Scan returns op over each prefix along axis: with exclusive, without the element itself; with reverse,
+// from the end.
+func Scan(op ops.ReduceOp, in Edge, axis int, exclusive, reverse bool) *Node {
+	n := newNode(kindScan, in.Node.Device, in.Node.DType, in.Layout.Shape, in)
+	n.red, n.axes, n.excl, n.rev = op, int16(axis), exclusive, reverse
+	return n
+}
+
+// MatMul returns the products of the matrices [… M K] of a and [… K N] of b. The leading axes are alike.
+func MatMul(a, b Edge) *Node {
+	r := len(a.Layout.Shape)
+	shape := make(backend.Shape, r)
+	copy(shape, a.Layout.Shape)
+	shape[r-1] = b.Layout.Shape[r-1]
+	return newNode(kindMatMul, a.Node.Device, a.Node.DType, shape, a, b)
+}
+
+// ConvAttr is the form of a convolution; the fields are those of [backend.Conv].
+type ConvAttr struct {
+	Stride, Dilation, Pad []int
+	Groups                int
+	Transposed            bool
+}
+
+// Conv returns the convolution of images x with weights w, of shape out.
+func Conv(x, w Edge, out backend.Shape, a ConvAttr) *Node {
+	n := newNode(kindConv, x.Node.Device, x.Node.DType, out, x, w)
+	n.attr = &a
+	return n
+}
+
+// PoolAttr is the form of a pooling; the fields are those of [backend.Pool].
+type PoolAttr struct {
+	Op                                    ops.ReduceOp
+	Window, Stride, Dilation, Pad, PadEnd []int
+	CountPad                              bool
+}
+
+// Pool returns the windows of x reduced, of shape out.
+func Pool(x Edge, out backend.Shape, a PoolAttr) *Node {
+	n := newNode(kindPool, x.Node.Device, x.Node.DType, out, x)
+	n.attr = &a
+	return n
+}
+
+// Gather returns, for each index of shape, the element of src there at the position that index gives. Src
+// has one axis more than shape, the last.
+func Gather(shape backend.Shape, src, index Edge) *Node {
+	return newNode(kindGather, src.Node.Device, src.Node.DType, shape, src, index)
+}
+
+// A Part is a piece of a result: the elements In and the places At where they go.
+type Part struct {
+	In Edge
+	At backend.Layout
+}
+
+// Assemble returns parts put side by side: they cover each element of the dense result exactly once.
+func Assemble(t ops.DType, shape backend.Shape, parts ...Part) *Node {
+	in, at := make([]Edge, len(parts)), make([]backend.Layout, len(parts))
+	for i, p := range parts {
+		in[i], at[i] = p.In, p.At
+	}
+	n := newNode(kindAssemble, in[0].Node.Device, t, shape, in...)
+	n.attr = at
+	return n
+}
+
+// Update returns the next version of a variable: prev, with in written at the places at. It takes over the
+// memory of prev if prev is an Update too and nobody reads it any more; else it copies prev.
+func Update(prev *Node, at backend.Layout, in Edge) *Node {
+	n := newNode(kindUpdate, prev.Device, prev.DType, prev.Shape, Of(prev), in)
+	n.attr = []backend.Layout{at}
+	return n
+}
+
+// Transfer returns the elements of in on device d.
+func Transfer(d *Device, in Edge) *Node {
+	m := in.Node
+	switch {
+	case m.Device == d:
+		return Copy(in)
+	case m.kind == kindConst:
+		return Copy(Edge{Const(d, m.DType, m.bits), in.Layout})
+	case m.kind == kindIndex:
+		return Copy(Edge{Index(d, m.DType, m.Shape[0]), in.Layout})
+	}
+	if data := m.hostData(); data != nil && in.Layout.IsDense() {
+		at, size := in.Layout.Offset*m.DType.Size(), in.Layout.Len()*m.DType.Size()
+		return Host(d, m.DType, in.Layout.Shape, data[at:at+size])
+	}
+	return newNode(kindTransfer, d, m.DType, in.Layout.Shape, in)
+}
+
+// hostData returns the data of the program that n stands for, or nil if n is something else, was released,
+// or has its data on the device by now.
+func (n *Node) hostData() []byte {
+	if n.kind != kindData || n.Device.lock.Lock(context.Background()) != nil {
+		return nil
+	}
+	defer n.Device.lock.Unlock()
+	data, _ := n.attr.([]byte)
+	return data
+}

@@ -1,0 +1,76 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// A storage is the memory of a result. The collector gives it back once no node holds it.
+type storage struct {
+	buf backend.Buffer
+
+	// pins counts those who use the memory at the moment, outside the lock of the device: it is neither
+	// given back nor written over meanwhile.
+	pins int32
+
+	released bool            // Release was called
+	cleanup  runtime.Cleanup // gives buf back
+	writable bool            // the memory of a variable, which its next version may write over
+}
+
+// newStorage returns a storage of buf that gives it back when it is reached no more.
+func newStorage(buf backend.Buffer) *storage {
+	s := &storage{buf: buf}
+	s.cleanup = runtime.AddCleanup(s, backend.Buffer.Release, buf)
+	return s
+}
+
+// unpin ends a use; the caller holds the lock of the device.
+func (s *storage) unpin() {
+	if s.pins--; s.pins == 0 && s.released {
+		s.free()
+	}
+}
+
+func (s *storage) free() {
+	s.cleanup.Stop()
+	s.buf.Release()
+}
+
+// Release gives the memory of n back now, instead of when the collector finds that nobody can reach it. To
+// use n later, in a node not yet computed or to read it, is an error of kind [backend.ErrDevice]. A node
+// that is not computed loses the right to be.
+func Release(n *Node) {
+	d := n.Device
+	if d.lock.Lock(context.Background()) != nil {
+		return // cannot happen: the context never ends
+	}
+	defer d.lock.Unlock()
+	if n.gone != 0 {
+		return
+	}
+	n.gone = goneReleased
+	s := n.mem.Load()
+	if s == nil {
+		return
+	}
+	s.released = true
+	if s.pins == 0 {
+		s.free()
+	}
+}
+
+// available returns an error if the result of n can be had no more.
+func (n *Node) available() error {
+	switch n.gone {
+	case goneReleased:
+		return fmt.Errorf("graph: %s %v was released: %w", n.DType, n.Shape, backend.ErrDevice)
+	case goneOverwritten:
+		return fmt.Errorf("graph: this version of the variable %s %v was overwritten by a later one: %w",
+			n.DType, n.Shape, backend.ErrDevice)
+	}
+	return nil
+}
