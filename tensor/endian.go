@@ -1,0 +1,45 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// littleEndian says that the machine keeps the low byte first, as files and GPUs do.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// swapped returns a copy of b with the bytes of each element of size bytes reversed.
+func swapped(b []byte, size int) []byte {
+	c := append([]byte(nil), b...)
+	for e := range slices.Chunk(c, size) {
+		slices.Reverse(e)
+	}
+	return c
+}
+
+// putNative writes the low size bytes of bits as the machine keeps an element of that size.
+func putNative(b []byte, size int, bits uint64) {
+	switch size {
+	case 1:
+		b[0] = byte(bits)
+	case 2:
+		binary.NativeEndian.PutUint16(b, uint16(bits))
+	case 4:
+		binary.NativeEndian.PutUint32(b, uint32(bits))
+	case 8:
+		binary.NativeEndian.PutUint64(b, bits)
+	}
+}
+
+// getNative is the reverse of putNative.
+func getNative(b []byte, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b))
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(b))
+	}
+	return binary.NativeEndian.Uint64(b)
+}

@@ -1,0 +1,117 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+)
+
+// The kinds of errors, for errors.Is.
+var (
+	ErrShape       = backend.ErrShape       // shapes that do not suit an operation, or each other
+	ErrDType       = ops.ErrDType           // element types that do not
+	ErrAxis        = backend.ErrAxis        // an axis the tensor lacks, or named twice
+	ErrIndex       = backend.ErrIndex       // an index or a range outside an axis
+	ErrDevice      = backend.ErrDevice      // operands on different devices, an unknown or a lost device
+	ErrUnsupported = backend.ErrUnsupported // what the device cannot do
+	ErrMemory      = backend.ErrMemory      // no room on the device
+)
+
+var kinds = [...]error{ErrShape, ErrDType, ErrAxis, ErrIndex, ErrDevice, ErrUnsupported, ErrMemory}
+
+// errNil is the kind of error for a nil operand: a mistake that has no better name.
+var errNil = errors.New("nil tensor")
+
+// An OpError says which operation refused its operands and why. It stays in the operation's result,
+// passes through every later operation, and comes out of [Data], [Item], [Eval] and [Tensor.Err].
+type OpError struct {
+	Op     string // name of the operation, as NumPy calls it
+	In     []Spec // its operands
+	Reason string // why it refused them
+	Kind   error  // ErrShape, ErrDType…; errors.Is compares with it
+	File   string // the line that called weft
+	Line   int
+}
+
+// Error returns a text such as
+//
+//	tensor: matmul(float32 [1 3], float32 [2 2]): inner dimensions 3 and 2 differ (main.go:12)
+func (e *OpError) Error() string {
+	var b strings.Builder
+	b.WriteString("tensor: " + e.Op + "(")
+	for i, s := range e.In {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(s.String())
+	}
+	b.WriteString("): " + e.Reason)
+	if e.File != "" {
+		fmt.Fprintf(&b, " (%s:%d)", filepath.Base(e.File), e.Line)
+	}
+	return b.String()
+}
+
+// Unwrap returns the kind of the error.
+func (e *OpError) Unwrap() error { return e.Kind }
+
+// fail returns a tensor that carries an error of the given kind.
+func fail(op string, kind error, reason string, in ...*Tensor) *Tensor {
+	e := &OpError{Op: op, Reason: reason, Kind: kind}
+	for _, t := range in {
+		if t != nil {
+			e.In = append(e.In, Spec{t.DType(), t.Shape()})
+		}
+	}
+	e.File, e.Line = caller()
+	return &Tensor{err: e}
+}
+
+// failWith returns a tensor that carries err, whose kind, if it has one, becomes the kind of the OpError and
+// is dropped from the text.
+func failWith(op string, err error, in ...*Tensor) *Tensor {
+	for _, k := range kinds {
+		if errors.Is(err, k) {
+			return fail(op, k, strings.TrimSuffix(err.Error(), ": "+k.Error()), in...)
+		}
+	}
+	return fail(op, err, err.Error(), in...)
+}
+
+const module = "github.com/weft-go/weft/"
+
+// caller returns the first line up the stack outside weft's own packages: the one the user wrote.
+func caller() (file string, line int) {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !ours(f.Function) || strings.HasSuffix(f.File, "_test.go") {
+			return f.File, f.Line
+		}
+		if !more {
+			return "", 0
+		}
+	}
+}
+
+// ours reports whether function belongs to a library package of weft, as opposed to a program.
+func ours(function string) bool {
+	rest, ok := strings.CutPrefix(function, module)
+	if !ok {
+		return false
+	}
+	if i := strings.IndexAny(rest, "./"); i >= 0 {
+		rest = rest[:i]
+	}
+	switch rest {
+	case "tensor", "nn", "models", "formats", "internal", "ops", "backend":
+		return true
+	}
+	return false
+}

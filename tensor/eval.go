@@ -1,0 +1,146 @@
+package tensor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/graph"
+)
+
+// Eval computes the tensors, together: what several of them need is computed once. It need not be called
+// before [Data] and its like, which compute what they read, but says when the work is done and lets several
+// results share it. The error is the first that a tensor carries, that of the device, or that of ctx; then no tensor has
+// changed, and Eval may be called again. Eval may return before the device is done; what fails later comes out of
+// the next read on the device.
+func Eval(ctx context.Context, ts ...*Tensor) error {
+	nodes := make([]*graph.Node, 0, len(ts))
+	for _, t := range ts {
+		if err := t.Err(); err != nil {
+			return err
+		}
+		if t.node != nil {
+			nodes = append(nodes, t.node)
+		}
+	}
+	return graph.Eval(ctx, nodes...)
+}
+
+// Data returns the elements of t in row-major order, in memory of their own. It computes what is still to be
+// computed, and waits. The error, besides those of [Eval], is of kind [ErrDType] if T does not hold t's
+// element type: cast first.
+func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
+	t, err := readable[T]("data", t)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]T, t.layout.Len())
+	if len(data) == 0 {
+		return data, nil
+	}
+	if err := graph.Read(ctx, t.edge(), asBytes(data)); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Item returns the only element of t, whatever its shape. The errors are those of [Data], and one of kind
+// [ErrShape] if t has more elements, or none.
+func Item[T Elem](ctx context.Context, t *Tensor) (v T, err error) {
+	t, err = readable[T]("item", t)
+	if err != nil {
+		return v, err
+	}
+	if n := t.layout.Len(); n != 1 {
+		return v, fail("item", ErrShape, fmt.Sprintf("has %d elements, not one", n), t).err
+	}
+	one := []T{v}
+	err = graph.Read(ctx, t.edge(), asBytes(one))
+	return one[0], err
+}
+
+func readable[T Elem](op string, t *Tensor) (*Tensor, error) {
+	t, ok := t.ready(op)
+	if !ok {
+		return nil, t.err
+	}
+	if want := DTypeOf[T](); t.node.DType != want {
+		return nil, fail(op, ErrDType, fmt.Sprintf("elements are %s, not %s: Cast converts them", t.node.DType, want), t).err
+	}
+	return t, nil
+}
+
+// Bytes returns the elements of t in row-major order and little-endian, as [FromBytes] takes them, in memory of
+// their own.
+func Bytes(ctx context.Context, t *Tensor) ([]byte, error) {
+	t, ok := t.ready("bytes")
+	if !ok {
+		return nil, t.err
+	}
+	size := t.node.DType.Size()
+	b := make([]byte, t.layout.Len()*size)
+	if len(b) == 0 {
+		return b, nil
+	}
+	if err := graph.Read(ctx, t.edge(), b); err != nil {
+		return nil, err
+	}
+	if !littleEndian {
+		b = swapped(b, size)
+	}
+	return b, nil
+}
+
+// WriteTo writes to w the bytes that [Bytes] returns, and copies nothing where the device's memory is the program's
+// own. It returns the number of bytes written.
+func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
+	t, ok := t.ready("writeto")
+	switch {
+	case !ok:
+		return 0, t.err
+	case t.layout.Len() == 0:
+		return 0, nil
+	}
+	b, err := graph.Bytes(ctx, t.edge())
+	if err != nil {
+		return 0, err
+	}
+	if !littleEndian {
+		b = swapped(b, t.node.DType.Size())
+	}
+	n, err := w.Write(b)
+	runtime.KeepAlive(t) // b may be its memory
+	return int64(n), err
+}
+
+// Contiguous returns t with its elements in memory of their own in row-major order, as they are for any computed
+// tensor but a view. No operation needs it: it is for a small part of a large tensor that is to
+// outlive it.
+func (t *Tensor) Contiguous() *Tensor {
+	t, ok := t.ready("contiguous")
+	if !ok || t.layout.Equal(backend.Dense(t.node.Shape)) {
+		return t
+	}
+	return whole(t.dev, graph.Copy(t.edge()))
+}
+
+// Release gives the memory of t's elements back to the device at once, rather than when the garbage collector
+// finds that nothing refers to them. The caller promises that nothing does: views of t, and lazy results
+// that still need it, become errors of kind [ErrDevice].
+func (t *Tensor) Release() {
+	if t != nil && t.node != nil {
+		graph.Release(t.node)
+	}
+}
+
+// Must returns v, and panics if err is not nil. It is for scripts, tests and examples:
+//
+//	data := tensor.Must(tensor.Data[float32](ctx, x))
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,161 @@
+package tensor
+
+import (
+	"fmt"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/graph"
+)
+
+// A Tensor is an immutable array of any number of axes, computed when it is first read. Its methods may
+// be called by several goroutines at once; each returns a new Tensor and leaves its operands as they are.
+//
+// A method never panics and returns no error: one that refuses its operands returns a Tensor that carries
+// an [*OpError], as does every operation on that. The error comes out of [Data], [Item], [Eval] and
+// [Tensor.Err].
+type Tensor struct {
+	dev    *Device
+	node   *graph.Node
+	layout backend.Layout // of the elements in the node's dense result
+	scalar *scalar        // a weakly typed Go scalar: then there is no node and no device
+	err    error          // then there is nothing else
+}
+
+func shapeOf(s []int) backend.Shape { return backend.Shape(s) }
+
+// whole returns the tensor that is the whole result of n.
+func whole(dev *Device, n *graph.Node) *Tensor {
+	return &Tensor{dev: dev, node: n, layout: graph.Of(n).Layout}
+}
+
+// edge returns what the graph knows of t.
+func (t *Tensor) edge() graph.Edge { return graph.Edge{Node: t.node, Layout: t.layout} }
+
+// Err returns the error that t carries, or nil. It computes nothing: an error of the device shows only
+// when t is read.
+func (t *Tensor) Err() error {
+	if t == nil || t.node == nil && t.scalar == nil && t.err == nil {
+		return errNil
+	}
+	return t.err
+}
+
+// DType returns the type of t's elements. Of a [Scalar] it is the type it has where it stands alone. It
+// is ops.Invalid if t carries an error.
+func (t *Tensor) DType() DType {
+	switch {
+	case t == nil || t.err != nil:
+		return 0
+	case t.scalar != nil:
+		return t.scalar.kind.Default()
+	case t.node == nil:
+		return 0
+	}
+	return t.node.DType
+}
+
+// Shape returns the extent of each axis. The slice is the caller's. It is nil if t carries an error, and
+// empty for a scalar.
+func (t *Tensor) Shape() []int {
+	if t == nil || t.err != nil {
+		return nil
+	}
+	return append([]int{}, t.layout.Shape...)
+}
+
+// Dim returns the extent of an axis; negative axes count from the end. It is 0 if there is no such axis
+// or t carries an error.
+func (t *Tensor) Dim(axis int) int {
+	if t == nil {
+		return 0
+	}
+	a, err := t.layout.Shape.Axis(axis)
+	if err != nil {
+		return 0
+	}
+	return t.layout.Shape[a]
+}
+
+// Rank returns the number of axes.
+func (t *Tensor) Rank() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.layout.Shape)
+}
+
+// Len returns the number of elements, 0 if t carries an error.
+func (t *Tensor) Len() int {
+	if t.Err() != nil {
+		return 0
+	}
+	return t.layout.Len()
+}
+
+// Device returns the device t is on. It is nil if t carries an error, or is a [Scalar] and so on none.
+func (t *Tensor) Device() *Device {
+	if t == nil {
+		return nil
+	}
+	return t.dev
+}
+
+// String returns t's type, shape and device, and "lazy" if it is still to be computed; it computes
+// nothing. [Format] prints the elements.
+func (t *Tensor) String() string {
+	switch err := t.Err(); {
+	case err != nil:
+		return "tensor(" + err.Error() + ")"
+	case t.scalar != nil:
+		return "tensor(scalar " + t.scalar.String() + ")"
+	}
+	lazy := ""
+	if !t.node.Computed() {
+		lazy = ", lazy"
+	}
+	return fmt.Sprintf("tensor(%s %v, %s%s)", t.node.DType, t.layout.Shape, t.dev.Name(), lazy)
+}
+
+// ready returns t as an operand of a view or another operation of one operand: with a node. ok is false
+// if the result carries an error and is what the operation returns.
+func (t *Tensor) ready(op string) (_ *Tensor, ok bool) {
+	switch {
+	case t == nil:
+		return fail(op, errNil, "operand is nil"), false
+	case t.err != nil:
+		return t, false
+	case t.node != nil:
+		return t, true
+	case t.scalar == nil:
+		return fail(op, errNil, "operand is a zero Tensor, which New and its like do not make"), false
+	}
+	return t.scalar.standAlone(op)
+}
+
+// readyAll is ready for several operands, which it replaces in place. All come to be on one device. The
+// result is nil, or carries the error.
+func readyAll(op string, ts []*Tensor) *Tensor {
+	for i, t := range ts {
+		r, ok := t.ready(op)
+		if !ok {
+			return r
+		}
+		ts[i] = r
+	}
+	for _, t := range ts[1:] {
+		if t.dev != ts[0].dev {
+			return failDevices(op, ts...)
+		}
+	}
+	return nil
+}
+
+func failDevices(op string, in ...*Tensor) *Tensor {
+	names := make([]string, 0, len(in))
+	for _, t := range in {
+		if t != nil && t.dev != nil {
+			names = append(names, t.dev.Name())
+		}
+	}
+	return fail(op, ErrDevice, fmt.Sprintf("operands are on different devices %v; To moves a tensor", names), in...)
+}
