@@ -1,0 +1,192 @@
+package cpu
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// alignment of buffers: a cache line, and the widest vector register.
+const alignment = 64
+
+// defaultMemory stands for the size of the machine's memory where it is not known: 64 GiB, or 1 GiB
+// where an int has 32 bits.
+const defaultMemory = 1 << (24 + 6*bits.UintSize/32)
+
+// A memory hands out aligned buffers and keeps freed ones for reuse by size class: four classes to each
+// power of two, so that at most a fifth of a buffer is waste.
+type memory struct {
+	limit   int // bytes that may be in use, pooled ones included
+	poolCap int // bytes that may be pooled
+
+	mu     sync.Mutex
+	free   map[int][]*block64 // by class size, the latest freed last
+	tick   uint64
+	used   int
+	pooled int
+	peak   int
+}
+
+// A block64 is aligned memory of the size of its class.
+type block64 struct {
+	data []byte
+	tick uint64 // when it was freed
+}
+
+// A buffer implements [backend.Buffer]. It counts who uses it: its owner until Release, and every run
+// that works on it.
+type buffer struct {
+	owner    *memory
+	data     []byte
+	size     int
+	wrapped  bool
+	refs     atomic.Int32
+	released atomic.Bool
+	mem      *block64
+}
+
+// Size implements [backend.Buffer].
+func (c *buffer) Size() int { return c.size }
+
+// Release implements [backend.Buffer].
+func (c *buffer) Release() {
+	if !c.released.Swap(true) {
+		c.drop()
+	}
+}
+
+// retain keeps the memory from reuse until drop is called.
+func (c *buffer) retain() error {
+	for {
+		n := c.refs.Load()
+		if n == 0 || c.released.Load() {
+			return fmt.Errorf("buffer of %d bytes was released: %w", c.size, backend.ErrDevice)
+		}
+		if c.refs.CompareAndSwap(n, n+1) {
+			return nil
+		}
+	}
+}
+
+// drop undoes one retain, or the initial reference.
+func (c *buffer) drop() {
+	if c.refs.Add(-1) == 0 && !c.wrapped {
+		c.owner.put(c)
+	}
+}
+
+func (c *buffer) bytes() ([]byte, error) {
+	if c.released.Load() {
+		return nil, fmt.Errorf("cpu: bytes: buffer was released: %w", backend.ErrDevice)
+	}
+	return c.data, nil
+}
+
+// class returns the size of the class that n bytes belong to, 0 if there is none.
+func class(n int) int {
+	if n <= alignment {
+		return alignment
+	}
+	step := 1 << max(bits.Len(uint(n-1))-3, 6)
+	c := (n + step - 1) / step * step
+	if c < n {
+		return 0
+	}
+	return c
+}
+
+// alloc returns a buffer of n bytes with any content.
+func (m *memory) alloc(n int) (*buffer, error) {
+	if n < 0 || n > m.limit {
+		return nil, fmt.Errorf("cpu: alloc of %d bytes, the machine has %d: %w", n, m.limit, backend.ErrMemory)
+	}
+	c := class(n)
+	m.mu.Lock()
+	blk := m.take(c)
+	if blk == nil {
+		if m.used+c > m.limit {
+			used := m.used
+			m.mu.Unlock()
+			return nil, fmt.Errorf("cpu: alloc of %d bytes, %d of %d in use: %w", n, used, m.limit, backend.ErrMemory)
+		}
+		m.evict(m.limit - m.used - c)
+	}
+	m.used += c
+	m.peak = max(m.peak, m.used)
+	m.mu.Unlock()
+	if blk == nil {
+		blk = newBlock(c)
+	}
+	buf := &buffer{owner: m, data: blk.data[:n], size: n, mem: blk}
+	buf.refs.Store(1)
+	return buf, nil
+}
+
+// take removes a pooled block of class c, or returns nil.
+func (m *memory) take(c int) *block64 {
+	list := m.free[c]
+	if len(list) == 0 {
+		return nil
+	}
+	blk := list[len(list)-1]
+	m.free[c] = list[:len(list)-1]
+	m.pooled -= c
+	return blk
+}
+
+// put pools the memory of a buffer that nobody uses any more.
+func (m *memory) put(buf *buffer) {
+	blk := buf.mem
+	c := len(blk.data)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used -= c
+	if c > m.poolCap {
+		return
+	}
+	m.evict(m.poolCap - c)
+	if m.free == nil {
+		m.free = make(map[int][]*block64)
+	}
+	m.tick++
+	blk.tick = m.tick
+	m.free[c] = append(m.free[c], blk)
+	m.pooled += c
+}
+
+// trim frees pooled memory until at most keep bytes are left.
+func (m *memory) trim(keep int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.evict(keep)
+}
+
+// evict frees the blocks that were pooled longest, until at most keep bytes are left.
+func (m *memory) evict(keep int) {
+	for m.pooled > keep {
+		oldest := 0
+		for c, list := range m.free {
+			if len(list) > 0 && (oldest == 0 || list[0].tick < m.free[oldest][0].tick) {
+				oldest = c
+			}
+		}
+		m.free[oldest] = m.free[oldest][1:]
+		m.pooled -= oldest
+	}
+}
+
+func (m *memory) stats() (used, pooled, peak int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used, m.pooled, m.peak
+}
+
+func newBlock(n int) *block64 {
+	p := make([]byte, n+alignment)
+	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(p))) & (alignment - 1))
+	return &block64{data: p[off : off+n : off+n]}
+}

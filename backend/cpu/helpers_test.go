@@ -1,0 +1,192 @@
+package cpu_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/cpu"
+	"github.com/weft-go/weft/ops"
+)
+
+// A tensor is an operand of a test with its elements in row-major order.
+type tensor struct {
+	backend.Operand
+	vals []ops.Value
+}
+
+// device opens a backend for the test.
+func device(t testing.TB) *cpu.Backend {
+	t.Helper()
+	b := cpu.New()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// operand returns a tensor of layout l in memory of its own, each element made by next.
+func operand(t testing.TB, b *cpu.Backend, d ops.DType, l backend.Layout, next func(i int) ops.Value) tensor {
+	t.Helper()
+	_, hi := l.Bounds()
+	mem := make([]byte, (hi+1)*d.Size())
+	x := tensor{vals: make([]ops.Value, l.Len())}
+	written := map[int]ops.Value{}
+	for i, at := range l.All() {
+		v, ok := written[at]
+		if !ok {
+			v = next(i)
+			written[at] = v
+			encode(mem, d, at, v)
+		}
+		x.vals[i] = v
+	}
+	buf, err := b.Alloc(len(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Write(buf, 0, mem); err != nil {
+		t.Fatal(err)
+	}
+	x.Operand = backend.Operand{Buf: buf, DType: d, Layout: l}
+	return x
+}
+
+// result returns an operand of layout l to write to, filled with ones in every bit.
+func result(t testing.TB, b *cpu.Backend, d ops.DType, l backend.Layout) backend.Operand {
+	t.Helper()
+	_, hi := l.Bounds()
+	mem := make([]byte, (hi+1)*d.Size())
+	for i := range mem {
+		mem[i] = 0xff
+	}
+	buf, err := b.Alloc(len(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Write(buf, 0, mem); err != nil {
+		t.Fatal(err)
+	}
+	return backend.Operand{Buf: buf, DType: d, Layout: l}
+}
+
+// read returns the elements of o.
+func read(t testing.TB, b *cpu.Backend, o backend.Operand) []ops.Value {
+	t.Helper()
+	mem := make([]byte, o.Buf.Size())
+	if err := b.Read(context.Background(), mem, o.Buf, 0); err != nil {
+		t.Fatal(err)
+	}
+	vals := make([]ops.Value, o.Layout.Len())
+	for i, at := range o.Layout.All() {
+		vals[i] = decode(mem, o.DType, at)
+	}
+	return vals
+}
+
+func encode(mem []byte, d ops.DType, at int, v ops.Value) {
+	var w [8]byte
+	binary.LittleEndian.PutUint64(w[:], v.Bits())
+	copy(mem[at*d.Size():], w[:d.Size()])
+}
+
+func decode(mem []byte, d ops.DType, at int) ops.Value {
+	var w [8]byte
+	copy(w[:], mem[at*d.Size():(at+1)*d.Size()])
+	return ops.FromBits(d, binary.LittleEndian.Uint64(w[:]))
+}
+
+// number returns a random element of type d: mostly of moderate size, sometimes an edge.
+func number(r *rand.Rand, d ops.DType) ops.Value {
+	if !d.IsFloat() {
+		lo, hi := ops.IntRange(d)
+		switch r.IntN(12) {
+		case 0:
+			return ops.IntValue(d, lo)
+		case 1:
+			return ops.IntValue(d, hi)
+		case 2:
+			return ops.IntValue(d, r.Int64())
+		}
+		return ops.IntValue(d, r.Int64N(41)-20)
+	}
+	edges := [...]float64{0, math.Copysign(0, -1), 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), 88.8, -104, 1e-40, 1e30, 44, 6e-8, 65504}
+	if k := r.IntN(6 * len(edges)); k < len(edges) {
+		return ops.FloatValue(d, edges[k])
+	}
+	return ops.FloatValue(d, r.NormFloat64()*4)
+}
+
+// near reports whether got meets want within tol.
+func near(got, want ops.Value, tol ops.Tol) bool {
+	if !want.DType.IsFloat() {
+		return got.I == want.I
+	}
+	if math.IsNaN(want.F) || math.IsNaN(got.F) {
+		return math.IsNaN(want.F) == math.IsNaN(got.F)
+	}
+	if got.F == want.F || math.Abs(got.F-want.F) <= tol.Abs {
+		return true
+	}
+	return math.Abs(got.F-want.F) <= tol.ULP*ulp(want)
+}
+
+// ulp returns the distance from v to the next greater element, in magnitude.
+func ulp(v ops.Value) float64 {
+	abs := ops.FloatValue(v.DType, math.Abs(v.F))
+	if math.IsInf(abs.F, 0) {
+		abs = ops.FromBits(v.DType, abs.Bits()-1)
+	}
+	return ops.FromBits(v.DType, abs.Bits()+1).F - abs.F
+}
+
+// run runs one step and fails the test on an error.
+func run(t testing.TB, b *cpu.Backend, s backend.Step) {
+	t.Helper()
+	if err := b.Run(context.Background(), []backend.Step{s}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// layouts returns layouts of shape in buffers of their own, by name.
+func layouts(shape backend.Shape) map[string]backend.Layout {
+	rank := len(shape)
+	m := map[string]backend.Layout{"dense": backend.Dense(shape)}
+	if rank == 0 {
+		return m
+	}
+	reversed := make(backend.Shape, rank)
+	axes := make([]int, rank)
+	for i := range shape {
+		reversed[rank-1-i] = shape[i]
+		axes[i] = rank - 1 - i
+	}
+	m["transposed"] = must(backend.Dense(reversed).Permute(axes...))
+	wide := shape.Clone()
+	wide[rank-1] = wide[rank-1]*2 + 3
+	m["stepped"] = must(backend.Dense(wide).Slice(-1, 1, 2, shape[rank-1]))
+	m["sliced"] = must(backend.Dense(wide).Slice(-1, 2, 1, shape[rank-1]))
+	if shape[rank-1] > 0 {
+		m["reversed"] = must(backend.Dense(shape).Slice(-1, shape[rank-1]-1, -1, shape[rank-1]))
+	}
+	for _, a := range []int{0, rank - 1} {
+		one := shape.Clone()
+		one[a] = 1
+		m[fmt.Sprintf("broadcast%d", a)] = must(backend.Dense(one).BroadcastTo(shape))
+	}
+	m["scalar"] = must(backend.Dense(nil).BroadcastTo(shape))
+	return m
+}
+
+func must(l backend.Layout, err error) backend.Layout {
+	if err != nil {
+		panic(err)
+	}
+	return l
+}

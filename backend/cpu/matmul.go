@@ -1,0 +1,5 @@
+package cpu
+
+import "github.com/weft-go/weft/backend"
+
+func (j *job) runMatMul(*backend.MatMul) error { return backend.ErrUnsupported }

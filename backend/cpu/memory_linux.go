@@ -1,0 +1,24 @@
+package cpu
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// memoryLimit returns the bytes of memory that the machine, or the control group of the process, has.
+// Go cannot recover from running out of memory, so asking for more must be refused beforehand.
+func memoryLimit() int {
+	limit := defaultMemory
+	var info syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&info); err == nil {
+		limit = int(uint64(info.Totalram) * uint64(info.Unit))
+	}
+	if s, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(s))); err == nil {
+			limit = min(limit, n)
+		}
+	}
+	return limit
+}

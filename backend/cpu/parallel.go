@@ -1,0 +1,106 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// parallel calls f for the ranges [0, grain), [grain, 2·grain), … up to n, on as many goroutines as there
+// are processors to spare; the caller's is one of them, so that nested calls cannot block each other. The
+// ranges do not depend on the number of goroutines. It returns when all calls have: with ctx's error if it
+// ended before, or the first panic of f as an error. What is not started then is left out.
+func (b *Backend) parallel(ctx context.Context, n, grain int, f func(lo, hi int)) error {
+	if n <= 0 {
+		return ctx.Err()
+	}
+	grain = max(grain, 1)
+	chunks := (n-1)/grain + 1
+	if chunks == 1 {
+		return protect(ctx, n, f)
+	}
+	l := loop{ctx: ctx, n: n, grain: grain, chunks: int64(chunks), f: f}
+	for want := min(chunks, runtime.GOMAXPROCS(0)) - 1; want > 0 && b.reserve(); want-- {
+		l.wg.Go(func() {
+			defer b.helpers.Add(-1)
+			l.work()
+		})
+	}
+	l.work()
+	l.wg.Wait()
+	if err := l.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// protect calls f for all of [0, n).
+func protect(ctx context.Context, n int, f func(lo, hi int)) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicError(r)
+		}
+	}()
+	f(0, n)
+	return nil
+}
+
+// reserve counts one more helper, if there is a processor for it.
+func (b *Backend) reserve() bool {
+	if b.helpers.Add(1) < int64(runtime.GOMAXPROCS(0)) {
+		return true
+	}
+	b.helpers.Add(-1)
+	return false
+}
+
+// A loop is one call of parallel.
+type loop struct {
+	ctx      context.Context
+	n, grain int
+	chunks   int64
+	f        func(lo, hi int)
+	next     atomic.Int64
+	err      atomic.Pointer[error]
+	wg       sync.WaitGroup
+}
+
+// work takes chunks until none is left.
+func (l *loop) work() {
+	defer func() {
+		if r := recover(); r != nil {
+			l.fail(panicError(r))
+		}
+	}()
+	for {
+		i := l.next.Add(1) - 1
+		if i >= l.chunks {
+			return
+		}
+		if err := l.ctx.Err(); err != nil {
+			l.fail(err)
+			return
+		}
+		lo := int(i) * l.grain
+		l.f(lo, min(lo+l.grain, l.n))
+	}
+}
+
+// fail keeps the first error and stops the loop.
+func (l *loop) fail(err error) {
+	l.err.CompareAndSwap(nil, &err)
+	l.next.Store(l.chunks)
+}
+
+// panicError makes an error of a recovered panic: a mistake in a kernel must not end a server.
+func panicError(r any) error {
+	return fmt.Errorf("cpu: panic: %v: %w\n%s", r, backend.ErrDevice, debug.Stack())
+}

@@ -1,0 +1,5 @@
+package cpu
+
+import "github.com/weft-go/weft/backend"
+
+func (j *job) runScan(*backend.Scan) error { return backend.ErrUnsupported }
