@@ -113,7 +113,7 @@ func geluTanh(x float64) float64 {
 		return negZero
 	}
 	u := sqrt2OverPi * (x + 0.044715*x*x*x)
-	return x / (1 + math.Exp(-2*u))
+	return x / (1 + exp(-2*u))
 }
 
 func sigmoid(x float64) float64 {

@@ -1,7 +1,12 @@
 package ops
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -81,22 +86,60 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-func TestPhilox(t *testing.T) {
-	const all = math.MaxUint32
-	for _, tc := range []struct { // the known answers of the Random123 library
-		counter [4]uint32
-		key     [2]uint32
-		want    [4]uint32
-	}{
-		{want: [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-		{[4]uint32{all, all, all, all}, [2]uint32{all, all}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-		{
-			[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [2]uint32{0xa4093822, 0x299f31d0},
-			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
-		},
-	} {
-		if got := Philox(tc.counter, tc.key); got != tc.want {
-			t.Errorf("Philox(%x, %x) = %x, want %x", tc.counter, tc.key, got, tc.want)
-		}
+// TestNames holds every row to one name: the Go variable's, in lower case.
+func TestNames(t *testing.T) {
+	fset := token.NewFileSet()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
 	}
+	found := 0
+	for _, path := range files {
+		f, err := parser.ParseFile(fset, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			name, ok := rowName(spec.Values[0])
+			if !ok {
+				return true
+			}
+			found++
+			if ident := spec.Names[0].Name; strings.ReplaceAll(name, "_", "") != strings.ToLower(ident) {
+				t.Errorf("%s is named %q", ident, name)
+			}
+			return true
+		})
+	}
+	if found != len(All()) {
+		t.Errorf("%d rows in the source, %d in the table", found, len(All()))
+	}
+}
+
+// rowName returns the name in a call that makes a row: its first argument, or the field Name of that.
+func rowName(e ast.Expr) (string, bool) {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return "", false
+	}
+	if _, local := call.Fun.(*ast.Ident); !local { // errors.New and the like
+		return "", false
+	}
+	arg := call.Args[0]
+	if ref, ok := arg.(*ast.UnaryExpr); ok {
+		row, ok := ref.X.(*ast.CompositeLit)
+		if !ok {
+			return "", false
+		}
+		arg = row.Elts[0].(*ast.KeyValueExpr).Value
+	}
+	lit, ok := arg.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	return strings.Trim(lit.Value, `"`), true
 }

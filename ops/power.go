@@ -25,7 +25,7 @@ var (
 	Reciprocal = function("reciprocal", func(x float64) float64 { return 1 / x }, "div_(1.0, $x)", Div.Tol)
 
 	// Exp is eˣ.
-	Exp = function("exp", math.Exp, "exp_($x)", inFloat32(2))
+	Exp = function("exp", exp, "exp_($x)", inFloat32(2))
 
 	// Exp2 is 2ˣ.
 	Exp2 = function("exp2", math.Exp2, "exp2_($x)", inFloat32(2))
@@ -34,7 +34,7 @@ var (
 	Expm1 = function("expm1", math.Expm1, "expm1_($x)", inFloat32(4))
 
 	// Log is the natural logarithm of x: -∞ at 0, NaN below.
-	Log = function("log", math.Log, "log_($x)", inFloat32(2))
+	Log = function("log", log, "log_($x)", inFloat32(2))
 
 	// Log2 is the logarithm of x to base 2, exact for powers of 2.
 	Log2 = function("log2", log2, "log2_($x)", inFloat32(3))
@@ -60,7 +60,7 @@ var (
 	// whole powers only. A negative power of an integer is 0, except of 1 and -1 (NumPy refuses it).
 	Pow = register(&Op{
 		Name: "pow", Arity: 2, Rule: Rule{Accept: Numbers},
-		Float: func(x, y, _ float64) float64 { return math.Pow(x, y) },
+		Float: func(x, y, _ float64) float64 { return pow(x, y) },
 		Int:   func(_ DType, x, y, _ int64) int64 { return powInt(x, y) },
 		WGSL:  WGSL{Float: "pow_($x, $y)", Int: "pow_$T_($x, $y)"},
 		Tol:   Tol{ULP: 16, Reason: "y magnifies the error of log x by up to 128, less the bits a split logarithm adds"},
@@ -75,17 +75,43 @@ var (
 	})
 )
 
+// exp is eˣ up to the greatest float64; math.Exp overflows before it on some processors.
+func exp(x float64) float64 {
+	if x > 709 {
+		e := math.Exp(x / 2)
+		return e * e
+	}
+	return math.Exp(x)
+}
+
+// Below least a float64 is subnormal, which math.Log and math.Pow take for normal on some processors.
+const least = 0x1p-1022
+
+func log(x float64) float64 {
+	if 0 < x && x < least {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
+func pow(x, y float64) float64 {
+	if x != 0 && math.Abs(x) < least && math.Abs(y) <= 1 { // any other power is 0 or ∞
+		return math.Pow(x*0x1p54, y) * math.Exp2(-54*y)
+	}
+	return math.Pow(x, y)
+}
+
 // log2 is math.Log2 where that does not cancel: near 1 its exponent and fraction do.
 func log2(x float64) float64 {
 	if 0.7 < x && x < 1.5 {
-		return math.Log(x) * math.Log2E
+		return log(x) * math.Log2E
 	}
 	return math.Log2(x)
 }
 
 // log10 gives whole numbers for powers of 10, which a product with log₁₀ e may miss by a bit.
 func log10(x float64) float64 {
-	l := math.Log(x) * math.Log10E
+	l := log(x) * math.Log10E
 	if n := math.Round(l); n != l && math.Abs(n) < 309 && math.Pow10(int(n)) == x {
 		return n
 	}

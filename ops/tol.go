@@ -50,7 +50,11 @@ func ULPs(a, b Value) float64 {
 		}
 		return math.Inf(1)
 	}
-	return math.Abs(float64(ordinal(a)) - float64(ordinal(b)))
+	x, y := ordinal(a), ordinal(b)
+	if x < y {
+		x, y = y, x
+	}
+	return float64(uint64(x) - uint64(y)) // which may be beyond an int64
 }
 
 // ordinal numbers the elements of a floating-point type in their order.

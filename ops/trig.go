@@ -32,10 +32,10 @@ var (
 	})
 
 	// Sinh is the hyperbolic sine of x.
-	Sinh = function("sinh", math.Sinh, "sinh_($x)", inFloat32(4))
+	Sinh = function("sinh", sinh, "sinh_($x)", inFloat32(4))
 
 	// Cosh is the hyperbolic cosine of x.
-	Cosh = function("cosh", math.Cosh, "cosh_($x)", inFloat32(4))
+	Cosh = function("cosh", cosh, "cosh_($x)", inFloat32(4))
 
 	// Tanh is the hyperbolic tangent of x: ±1 at the infinities, and wherever it rounds to that.
 	Tanh = function("tanh", math.Tanh, "tanh_($x)", inFloat32(4))
@@ -49,3 +49,18 @@ var (
 	// Atanh is the inverse of Tanh: infinite at ±1, NaN beyond.
 	Atanh = function("atanh", math.Atanh, "atanh_($x)", inFloat32(4))
 )
+
+func sinh(x float64) float64 {
+	if math.Abs(x) > 709 { // where eˣ overflows before eˣ/2
+		return math.Copysign(cosh(x), x)
+	}
+	return math.Sinh(x)
+}
+
+func cosh(x float64) float64 {
+	if math.Abs(x) > 709 {
+		e := math.Exp(math.Abs(x) / 2)
+		return e / 2 * e
+	}
+	return math.Cosh(x)
+}
