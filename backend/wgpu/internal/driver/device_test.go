@@ -142,11 +142,12 @@ func TestFreshBuffersAreZero(t *testing.T) {
 func TestFreeAfterSubmit(t *testing.T) {
 	r := newRig(t, driver.Options{})
 	back := r.buffer("back", 256, driver.Readback)
+	var last driver.Ticket
 	for range 200 {
 		x := r.buffer("x", 256, driver.Storage)
 		p := r.pipeline("fill", fillWGSL, fillSlots...)
 		g := r.group(p, driver.Binding{Buffer: x})
-		r.submit(
+		last = r.submit(
 			driver.Command{Op: driver.Dispatch, Pipeline: p, Group: g, Grid: [3]uint32{1, 1, 1}},
 			driver.Command{Op: driver.Copy, Src: x, Dst: back, Size: 256},
 		)
@@ -159,6 +160,7 @@ func TestFreeAfterSubmit(t *testing.T) {
 			t.Fatalf("got % x", got)
 		}
 	}
+	ok(t, r.Wait(context.Background(), last))
 	if s := r.Stats(); s.Buffers != 1 || s.Pipelines != 0 || s.Groups != 0 || s.BufferBytes != 256 || s.Submitted != s.Completed {
 		t.Errorf("stats %+v", s)
 	}

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"context"
+	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -42,6 +44,8 @@ func (d *device) settle(op string, b *buffer) error {
 	default: // pending, or taken by mapCopy, which then succeeded
 	}
 	b.m = nil
+	d.poll.native.Lock() // see there
+	defer d.poll.native.Unlock()
 	if err := d.b.unmap(b.obj); err != nil {
 		return d.failed(op, b.label, err)
 	}
@@ -131,12 +135,37 @@ func (d *device) mapMove(ctx context.Context, op string, b *buffer, off uint64, 
 	d.copies.Add(1)
 	d.unlock()
 	defer d.copies.Done()
-	if op == "write" {
-		clear(mem[off-lo+uint64(copy(mem[off-lo:], data)):])
+	if mem = mem[off-lo:]; op == "write" {
+		copyMem(mem, data)
+		clear(mem[len(data):])
 	} else {
-		copy(data, mem[off-lo:])
+		copyMem(data, mem)
 	}
 	return nil
+}
+
+// A copy of at least copyPart bytes for each of copyWays goroutines is split
+// among them: one core does not keep up with the bus of a GPU.
+const (
+	copyPart = 2 << 20
+	copyWays = 4
+)
+
+// copyMem is copy, by several goroutines when it is large.
+func copyMem(dst, src []byte) {
+	n := min(len(dst), len(src))
+	ways := min(copyWays, n/copyPart, runtime.GOMAXPROCS(0))
+	if ways < 2 {
+		copy(dst, src)
+		return
+	}
+	part := (n/ways + 63) &^ 63
+	var wg sync.WaitGroup
+	for lo := 0; lo < n; lo += part {
+		hi := min(lo+part, n)
+		wg.Go(func() { copy(dst[lo:hi], src[lo:hi]) })
+	}
+	wg.Wait()
 }
 
 // window widens a range to what can be mapped: offsets in eights, sizes in fours.

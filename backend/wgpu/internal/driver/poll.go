@@ -14,7 +14,12 @@ import (
 // stale data). It is a goroutine of its own so that a waiter obeys its
 // context even when the native call is held up by another goroutine's Submit.
 type poller struct {
-	mu      sync.Mutex
+	// native is held in native polls, and while a mapping is taken back: the
+	// library loses track of a mapping that completes in one thread while
+	// another cancels it, and a later submission would end the process.
+	native sync.Mutex
+
+	mu      sync.Mutex // of the fields below; never held in a native call
 	waiting int
 	running bool
 	stopped bool
@@ -25,12 +30,14 @@ type poller struct {
 
 func (p *poller) init() { p.turn = make(chan struct{}) }
 
-// A wait polls without pause for spinFor, as most answers come in that time,
-// then sleeps a sixteenth of the time waited so far, within the bounds.
+// A wait polls without pause at first, as most answers come in that time,
+// then naps for a sixteenth of the time waited so far, within the bounds. A
+// software adapter needs the processor itself.
 const (
-	spinFor  = 60 * time.Microsecond
-	sleepMin = 20 * time.Microsecond
-	sleepMax = time.Millisecond
+	spinFor         = 200 * time.Microsecond
+	spinForSoftware = 30 * time.Microsecond
+	napMin          = 20 * time.Microsecond
+	napMax          = time.Millisecond
 )
 
 // joinPoll keeps the device polled until leavePoll. It reports false after stop.
@@ -67,9 +74,13 @@ func (p *poller) stop() {
 func (d *device) pollLoop() {
 	p := &d.poll
 	defer p.done.Done()
+	spin := spinFor
+	if d.info.Type == Software {
+		spin = spinForSoftware
+	}
 	start := time.Now()
 	for {
-		d.b.poll()
+		d.pollOnce()
 		p.mu.Lock()
 		if now := d.completed.Load(); now != p.seen {
 			close(p.turn)
@@ -82,12 +93,18 @@ func (d *device) pollLoop() {
 			return
 		}
 		p.mu.Unlock()
-		if waited := time.Since(start); waited < spinFor {
+		if waited := time.Since(start); waited < spin {
 			runtime.Gosched()
 		} else {
-			time.Sleep(min(max(waited/16, sleepMin), sleepMax))
+			nap(min(max(waited/16, napMin), napMax))
 		}
 	}
+}
+
+func (d *device) pollOnce() {
+	d.poll.native.Lock()
+	defer d.poll.native.Unlock()
+	d.b.poll()
 }
 
 // turnDone is closed at the next completion of a submission.
@@ -135,7 +152,7 @@ func (d *device) Poll() Ticket {
 	}
 	p.mu.Unlock()
 	if !stopped {
-		d.b.poll()
+		d.pollOnce()
 		p.done.Done()
 	}
 	return Ticket(d.completed.Load())

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Bounds on WGSL text. The compiler descends by recursion and overflows its
@@ -18,109 +19,110 @@ const (
 // checkWGSL refuses text that could end the process instead of failing to
 // compile. It does not otherwise look at the meaning.
 func checkWGSL(text string) error {
-	if text == "" {
+	switch {
+	case text == "":
 		return errors.New("no text")
-	}
-	if len(text) > maxText {
+	case len(text) > maxText:
 		return fmt.Errorf("%d bytes of text, the limit is %d", len(text), maxText)
 	}
-	var depth, angle, start, prefix, line int
-	line = 1
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '/':
-			n := comment(text[i:])
-			if n < 0 {
-				return fmt.Errorf("line %d: comment without an end", line)
-			}
-			for _, c := range []byte(text[i : i+n]) {
-				if c == '\n' {
-					line++
-				}
-			}
-			if n > 0 {
-				// A comment counts for nothing in a statement.
-				start += n
-				i += n - 1
-				continue
-			}
-			prefix = 0
-		case '\n':
-			line++
-		case ' ', '\t', '\r':
-		case ';', '}', '{':
-			start, angle, prefix = i+1, 0, 0
-			switch c {
-			case '{':
-				depth++
-			case '}':
-				depth--
-			}
-		case '(', '[':
-			depth++
-			prefix = 0
-		case ')', ']':
-			depth--
-			prefix = 0
-		case '<':
-			angle++
-			prefix = 0
-		case '>':
-			angle--
-			prefix = 0
-		case '-', '!', '~', '&', '*':
-			prefix++
-		default:
-			if c < ' ' || c > '~' {
-				return fmt.Errorf("line %d: byte %#02x is not printable ASCII", line, c)
-			}
-			prefix = 0
+	for i := range len(text) {
+		// The library cuts text at a zero byte and misreads what is not UTF-8.
+		if c := text[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' && c != '\r' {
+			return fmt.Errorf("line %d: byte %#02x is not printable ASCII", lineAt(text, i), c)
 		}
-		switch {
-		case depth > maxDepth || angle > maxDepth:
-			return fmt.Errorf("line %d: more than %d nested brackets", line, maxDepth)
-		case prefix > maxPrefix:
-			return fmt.Errorf("line %d: more than %d operators in a row", line, maxPrefix)
-		case i-start > maxStatement:
-			return fmt.Errorf("line %d: a statement of more than %d bytes", line, maxStatement)
+	}
+	var s nesting
+	for i := 0; i < len(text); {
+		n, err := commentLen(text[i:])
+		if n == 0 && err == nil {
+			n, err = 1, s.next(text[i])
 		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", lineAt(text, i), err)
+		}
+		i += n
 	}
 	return nil
 }
 
-// comment returns the length of the comment that s begins with, 0 if it
-// begins with none, or -1 if the comment does not end.
-func comment(s string) int {
-	if len(s) < 2 || s[1] != '/' && s[1] != '*' {
-		return 0
-	}
-	if s[1] == '/' {
-		for i := range len(s) {
-			if s[i] == '\n' || s[i] != '\t' && (s[i] < ' ' || s[i] > '~') {
-				return i // the newline, or a byte for checkWGSL to refuse
-			}
-		}
-		return len(s)
-	}
-	for i, depth := 2, 1; i < len(s); i++ {
-		switch {
-		case s[i] == '*' && i+1 < len(s) && s[i+1] == '/':
-			i++
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case s[i] == '/' && i+1 < len(s) && s[i+1] == '*':
-			i++
-			if depth++; depth > maxDepth {
-				return -1
-			}
-		}
-	}
-	return -1
+func lineAt(text string, i int) int { return 1 + strings.Count(text[:i], "\n") }
+
+// nesting measures text, byte after byte, without its comments.
+type nesting struct {
+	depth     int // of ( [ {
+	angle     int // of <, in this statement: it may be "less than"
+	statement int // bytes
+	prefix    int
 }
 
-// ascii reports whether s has only printable ASCII; the native libraries cut
-// text at a zero byte and misread bytes that are not UTF-8.
+func (s *nesting) next(c byte) error {
+	s.statement++
+	switch c {
+	case ' ', '\t', '\r', '\n':
+		return nil
+	case '-', '!', '~', '&', '*':
+		s.prefix++
+	default:
+		s.prefix = 0
+	}
+	switch c {
+	case '(', '[':
+		s.depth++
+	case ')', ']':
+		s.depth--
+	case '<':
+		s.angle++
+	case '>':
+		s.angle--
+	case '{':
+		s.depth++
+		s.statement, s.angle = 0, 0
+	case '}':
+		s.depth--
+		s.statement, s.angle = 0, 0
+	case ';':
+		s.statement, s.angle = 0, 0
+	}
+	switch {
+	case s.depth > maxDepth || s.angle > maxDepth:
+		return fmt.Errorf("more than %d nested brackets", maxDepth)
+	case s.prefix > maxPrefix:
+		return fmt.Errorf("more than %d operators in a row", maxPrefix)
+	case s.statement > maxStatement:
+		return fmt.Errorf("a statement of more than %d bytes", maxStatement)
+	}
+	return nil
+}
+
+// commentLen returns the length of the comment that s begins with, or 0.
+func commentLen(s string) (int, error) {
+	switch {
+	case strings.HasPrefix(s, "//"):
+		if i := strings.IndexByte(s, '\n'); i >= 0 {
+			return i, nil
+		}
+		return len(s), nil
+	case !strings.HasPrefix(s, "/*"):
+		return 0, nil
+	}
+	for i, depth := 2, 1; i+1 < len(s); i++ {
+		switch s[i : i+2] {
+		case "*/":
+			i++
+			if depth--; depth == 0 {
+				return i + 1, nil
+			}
+		case "/*":
+			i++
+			if depth++; depth > maxDepth {
+				return 0, fmt.Errorf("more than %d nested comments", maxDepth)
+			}
+		}
+	}
+	return 0, errors.New("comment without an end")
+}
+
+// ascii reports whether s has only printable ASCII, as labels must.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
