@@ -2,7 +2,10 @@ module github.com/weft-go/weft
 
 go 1.26.0
 
-require github.com/x448/float16 v0.8.4
+require (
+	github.com/x448/float16 v0.8.4
+	gonum.org/v1/gonum v0.17.0
+)
 
 require (
 	github.com/oliverbestmann/webgpu v1.36.0

@@ -16,16 +16,25 @@ import (
 // changed, and Eval may be called again. Eval may return before the device is done; what fails later comes out of
 // the next read on the device.
 func Eval(ctx context.Context, ts ...*Tensor) error {
+	nodes, err := nodesOf(ts)
+	if err != nil {
+		return err
+	}
+	return graph.Eval(ctx, nodes...)
+}
+
+// nodesOf returns the nodes of ts, or the first error they carry.
+func nodesOf(ts []*Tensor) ([]*graph.Node, error) {
 	nodes := make([]*graph.Node, 0, len(ts))
 	for _, t := range ts {
 		if err := t.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		if t.node != nil {
+		if t.node != nil { // a scalar has none, and needs no computing
 			nodes = append(nodes, t.node)
 		}
 	}
-	return graph.Eval(ctx, nodes...)
+	return nodes, nil
 }
 
 // Data returns the elements of t in row-major order, in memory of their own. It computes what is still to be
@@ -79,16 +88,21 @@ func Bytes(ctx context.Context, t *Tensor) ([]byte, error) {
 	if !ok {
 		return nil, t.err
 	}
-	size := t.node.DType.Size()
-	b := make([]byte, t.layout.Len()*size)
+	b, err := nativeBytes(ctx, t)
+	if err == nil && !littleEndian {
+		b = swapped(b, t.node.DType.Size())
+	}
+	return b, err
+}
+
+// nativeBytes returns the memory of the elements of t, as the machine has them, in row-major order.
+func nativeBytes(ctx context.Context, t *Tensor) ([]byte, error) {
+	b := make([]byte, t.layout.Len()*t.node.DType.Size())
 	if len(b) == 0 {
 		return b, nil
 	}
 	if err := graph.Read(ctx, t.edge(), b); err != nil {
 		return nil, err
-	}
-	if !littleEndian {
-		b = swapped(b, size)
 	}
 	return b, nil
 }

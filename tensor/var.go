@@ -1,0 +1,64 @@
+package tensor
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/graph"
+)
+
+// A Var is a tensor that changes: a cache of keys and values, a running state. [Var.Set] writes a part of it, in place
+// where nobody can tell. It may be used by several goroutines at once.
+//
+// What was recorded before a Set sees the elements from before it, whenever it is computed; what is recorded later sees
+// the new ones. A Set writes in place if all that was recorded on the elements before it has been computed, and copies
+// the whole Var otherwise, so that the order costs memory but never an answer. There is one limit: a lazy result
+// that was computed as a mere step towards another, and so was not kept, cannot be computed a second time after the
+// elements it needs were overwritten. It then gives an error of kind [ErrDevice], not wrong elements.
+type Var struct {
+	mu  sync.Mutex
+	now *Tensor
+}
+
+// NewVar returns a Var that holds the elements of t. Its shape, element type and device stay t's.
+func NewVar(t *Tensor) *Var { return &Var{now: t} }
+
+// Tensor returns the elements as they are now. It is a tensor like any other: a later Set does not change it.
+func (v *Var) Tensor() *Tensor {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.now
+}
+
+// Set writes t, converted to v's element type, to the part of v that ranges select as [Tensor.Slice] does; to all of it
+// without any. t broadcasts to the part. Nothing is computed yet. After an error, of kind [ErrShape], [ErrAxis],
+// [ErrIndex] or [ErrDevice] or one that t or v carry, v is as it was.
+func (v *Var) Set(t *Tensor, ranges ...Range) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now, ok := v.now.ready("set")
+	if !ok {
+		return now.err
+	}
+	part, err := sliced(backend.Dense(now.layout.Shape), ranges)
+	if err != nil {
+		return failWith("set", err, now).err
+	}
+	dev, bad := common("set", []*Tensor{now, t})
+	if bad != nil {
+		return bad.err
+	}
+	if l, err := t.layout.BroadcastTo(part.Shape); err != nil || len(l.Shape) != len(part.Shape) {
+		return failWith("set", err, now, t).err
+	}
+	if t.scalar != nil && !t.scalar.fits(now.node.DType) {
+		return fail("set", ErrDType, fmt.Sprintf("%d does not fit %s", t.scalar.i, now.node.DType), now).err
+	}
+	if part.Len() == 0 {
+		return nil
+	}
+	in := t.operand(dev, now.node.DType, part.Shape)
+	v.now = whole(dev, graph.Update(now.Contiguous().node, part, in))
+	return nil
+}
