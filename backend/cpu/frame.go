@@ -113,6 +113,8 @@ func (f *frame) block(pos, off, n int) {
 func (f *frame) place(k, pos, off, n int) unsafe.Pointer {
 	o := &f.out[k]
 	switch {
+	case o.held:
+		return nil
 	case o.given:
 		return unsafe.Add(f.res[k], off*regSize(o.dtype))
 	case f.alias:
@@ -141,6 +143,9 @@ func (f *frame) load(c *call, pos, off, n int) {
 // store puts result k, at p, to its place if it is not there.
 func (f *frame) store(k int, p unsafe.Pointer, pos, off, n int) {
 	o := &f.out[k]
+	if o.held {
+		return
+	}
 	if !o.given {
 		if f.plan.direct[k] && !f.alias && p != f.reg(int(f.plan.expr.Out[k])) {
 			return // computed in place
@@ -153,6 +158,9 @@ func (f *frame) store(k int, p unsafe.Pointer, pos, off, n int) {
 		copy(vec[byte](to, n*size), vec[byte](p, n*size))
 	}
 }
+
+// held returns where the elements of result k of the last block are, until the next run.
+func (f *frame) held(k int) unsafe.Pointer { return f.result(f.plan.expr.Out[k]) }
 
 // result returns where the elements of result value v are.
 func (f *frame) result(v ops.Ref) unsafe.Pointer {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -189,4 +190,142 @@ func must(l backend.Layout, err error) backend.Layout {
 		panic(err)
 	}
 	return l
+}
+
+// evalRows runs e, the body of a Reduce or Row kernel, by the definitions: in float64, rounded after each
+// instruction. The operands have rows·c elements, and so have the results.
+func evalRows(e *ops.Expr, rows, c int, in []tensor, consts []uint64) [][]ops.Value {
+	out := make([][]ops.Value, len(e.Out))
+	for k := range out {
+		out[k] = make([]ops.Value, rows*c)
+	}
+	for r := range rows {
+		vals := make([][]ops.Value, len(e.Code))
+		for v := range e.Code {
+			vals[v] = evalRow(&e.Code[v], vals, r, c, in, consts)
+		}
+		for k, v := range e.Out {
+			copy(out[k][r*c:], vals[v])
+		}
+	}
+	return out
+}
+
+func evalRow(in *ops.Instr, vals [][]ops.Value, r, c int, operands []tensor, consts []uint64) []ops.Value {
+	row := make([]ops.Value, c)
+	if in.Kind == ops.Reduce || in.Kind == ops.Scan {
+		x := vals[in.Args[0]]
+		total := reduceValues(in.Red, x, x[0].DType)
+		for i := range row {
+			switch {
+			case in.Kind == ops.Reduce:
+				row[i] = total
+			case in.Reverse && in.Exclusive:
+				row[i] = reduceValues(in.Red, reversed(x[i+1:]), x[0].DType)
+			case in.Reverse:
+				row[i] = reduceValues(in.Red, reversed(x[i:]), x[0].DType)
+			case in.Exclusive:
+				row[i] = reduceValues(in.Red, x[:i], x[0].DType)
+			default:
+				row[i] = reduceValues(in.Red, x[:i+1], x[0].DType)
+			}
+		}
+		return row
+	}
+	for i := range row {
+		switch in.Kind {
+		case ops.Load:
+			row[i] = operands[in.Args[0]].vals[r*c+i]
+		case ops.Index:
+			row[i] = ops.IntValue(in.DType, operands[in.Args[0]].vals[r*c+i].I)
+		case ops.Const:
+			row[i] = ops.FromBits(in.DType, consts[in.Args[0]])
+		case ops.Cast:
+			row[i] = vals[in.Args[0]][i].Convert(in.DType)
+		case ops.Apply:
+			args := make([]ops.Value, in.Op.Arity)
+			for k, a := range in.Operands() {
+				args[k] = vals[a][i]
+			}
+			row[i] = in.Op.Eval(args...)
+		}
+	}
+	return row
+}
+
+func reversed(x []ops.Value) []ops.Value {
+	x = slices.Clone(x)
+	slices.Reverse(x)
+	return x
+}
+
+// reduceValues is the definition of a reduction.
+func reduceValues(r ops.ReduceOp, x []ops.Value, d ops.DType) ops.Value {
+	if d.IsFloat() {
+		return reduceFloats(r, x, d)
+	}
+	lo, hi := ops.IntRange(d)
+	acc := map[ops.ReduceOp]int64{
+		ops.ReduceProd: 1, ops.ReduceMax: lo, ops.ReduceMin: hi, ops.ReduceAll: 1,
+	}[r]
+	for i, v := range x {
+		switch r {
+		case ops.ReduceSum:
+			acc += v.I
+		case ops.ReduceProd:
+			acc *= v.I
+		case ops.ReduceMax, ops.ReduceAny:
+			acc = max(acc, v.I)
+		case ops.ReduceMin, ops.ReduceAll:
+			acc = min(acc, v.I)
+		case ops.ReduceArgMax:
+			if v.I > x[acc].I {
+				acc = int64(i)
+			}
+		case ops.ReduceArgMin:
+			if v.I < x[acc].I {
+				acc = int64(i)
+			}
+		}
+	}
+	return ops.IntValue(r.Result(d), acc)
+}
+
+func reduceFloats(r ops.ReduceOp, x []ops.Value, d ops.DType) ops.Value {
+	acc := map[ops.ReduceOp]float64{
+		ops.ReduceProd: 1, ops.ReduceMax: math.Inf(-1), ops.ReduceMin: math.Inf(1), ops.ReduceLogAddExp: math.Inf(-1),
+	}[r]
+	at, lost := 0, 0.0 // lost: what the sum's rounding cut off, as Neumaier found
+	for i, v := range x {
+		switch r {
+		case ops.ReduceSum:
+			t := acc + v.F
+			if math.Abs(acc) >= math.Abs(v.F) {
+				lost += (acc - t) + v.F
+			} else {
+				lost += (v.F - t) + acc
+			}
+			acc = t
+		case ops.ReduceProd:
+			acc *= v.F
+		case ops.ReduceMax:
+			acc = max(acc, v.F)
+		case ops.ReduceMin:
+			acc = min(acc, v.F)
+		case ops.ReduceLogAddExp:
+			acc = ops.LogAddExp.Float(acc, v.F, 0)
+		case ops.ReduceArgMax, ops.ReduceArgMin:
+			best := x[at].F
+			if best == best && (v.F != v.F || r == ops.ReduceArgMax && v.F > best || r == ops.ReduceArgMin && v.F < best) {
+				at = i
+			}
+		}
+	}
+	if r == ops.ReduceArgMax || r == ops.ReduceArgMin {
+		return ops.IntValue(ops.Int32, int64(at))
+	}
+	if r == ops.ReduceSum && lost == lost {
+		acc += lost
+	}
+	return ops.FloatValue(d, acc)
 }

@@ -22,6 +22,7 @@ type source struct {
 	dtype   ops.DType
 	view    view
 	given   bool
+	held    bool // a result that stays in its register, see [frame.held]
 	uniform bool // one element for all
 }
 

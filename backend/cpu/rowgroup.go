@@ -1,0 +1,218 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+)
+
+// A rowGroup works on groups of rows, one after the other. Its memory serves them all.
+type rowGroup struct {
+	*rowWork
+	first, n int // rows of the group now in work
+	base     int // its first element
+
+	values  [][]byte          // of each row value: n elements
+	spread  [][]byte          // row values once for each element of a block, where a group has several rows
+	kept    [][]byte          // elements for later phases
+	sums    [][][]accumulator // of each phase, reduction and segment
+	scratch []backend.Buffer
+}
+
+func (w *rowWork) newGroup() (*rowGroup, error) {
+	g := &rowGroup{rowWork: w, values: make([][]byte, len(w.kernel.rows)), kept: make([][]byte, len(w.kernel.kept))}
+	g.spread = make([][]byte, len(g.values))
+	for v, i := range w.kernel.rows {
+		size := regSize(w.body.Code[v].DType)
+		g.values[i] = make([]byte, w.r*size)
+		if w.r > 1 {
+			g.spread[i] = make([]byte, w.block*size)
+		}
+	}
+	for v, i := range w.kernel.kept {
+		buf, err := w.memory.alloc(w.r * w.c * regSize(w.body.Code[v].DType))
+		if err != nil {
+			g.free()
+			return nil, err
+		}
+		g.scratch = append(g.scratch, buf)
+		g.kept[i] = buf.data
+	}
+	for i := range w.kernel.phases {
+		var sums [][]accumulator
+		for _, r := range w.kernel.phases[i].reduces {
+			in := &w.body.Code[r]
+			segs := make([]accumulator, w.segs)
+			for s := range segs {
+				segs[s] = newAccumulator(in.Red, w.body.Code[in.Args[0]].DType)
+			}
+			sums = append(sums, segs)
+		}
+		g.sums = append(g.sums, sums)
+	}
+	return g, nil
+}
+
+// free gives back the memory.
+func (g *rowGroup) free() {
+	for _, b := range g.scratch {
+		b.Release()
+	}
+}
+
+// run works on group i, on segments of it as parallel runs them.
+func (g *rowGroup) run(i int, parallel func(n, grain int, f func(lo, hi int)) error) error {
+	g.first, g.n = g.group(i)
+	g.base = g.first * g.c
+	for ph := range g.kernel.phases {
+		part := &g.kernel.phases[ph].rows
+		if len(part.vals) > 0 {
+			g.rowProgram(part, g.rowly[ph], part.vals)
+		}
+		if err := g.phase(ph, parallel); err != nil {
+			return err
+		}
+	}
+	if len(g.kernel.outs) > 0 {
+		g.rowProgram(&g.kernel.results, g.results, nil)
+	}
+	return nil
+}
+
+// rowProgram runs a part over the rows of the group. Its results are the row values vals, or outputs.
+func (g *rowGroup) rowProgram(p *part, b *binding, vals []ops.Ref) {
+	f := b.frame()
+	defer f.free()
+	for k, a := range p.args {
+		if a.input < 0 {
+			f.give(k, unsafe.Pointer(&g.values[g.kernel.rows[a.value]][0]))
+		}
+	}
+	for k, v := range vals {
+		f.take(k, unsafe.Pointer(&g.values[g.kernel.rows[v]][0]))
+	}
+	f.begin(g.n)
+	f.run(g.first, g.n)
+}
+
+// phase runs the elements program of phase ph, and the reductions of what it makes.
+func (g *rowGroup) phase(ph int, parallel func(n, grain int, f func(lo, hi int)) error) error {
+	p := &g.kernel.phases[ph]
+	if len(p.elems.vals) == 0 {
+		return nil
+	}
+	if g.r > 1 {
+		g.spreadValues(&p.elems)
+	}
+	err := parallel(g.segs, 1, func(lo, hi int) {
+		f := g.elems[ph].frame()
+		defer f.free()
+		for s := lo; s < hi; s++ {
+			g.segment(ph, s, f)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, r := range p.reduces {
+		total := combine(g.sums[ph][i])
+		total.put(unsafe.Pointer(&g.values[g.kernel.rows[r]][0]))
+	}
+	return nil
+}
+
+// combine merges the accumulators of successive segments in pairs, into the first.
+func combine(segs []accumulator) accumulator {
+	for step := 1; step < len(segs); step *= 2 {
+		for i := 0; i+step < len(segs); i += 2 * step {
+			segs[i].merge(segs[i+step])
+		}
+	}
+	return segs[0]
+}
+
+// segment runs phase ph over segment s of the group.
+func (g *rowGroup) segment(ph, s int, f *frame) {
+	p := &g.kernel.phases[ph]
+	sums := g.sums[ph]
+	for i := range sums {
+		sums[i][s].reset(g.n)
+	}
+	lo := s * g.segLen
+	hi := min(lo+g.segLen, g.n*g.c)
+	if lo >= hi {
+		return
+	}
+	for k, a := range p.elems.args {
+		if n, ok := g.kernel.rows[a.value]; a.input < 0 && ok {
+			f.give(k, unsafe.Pointer(&g.rowValue(n)[0]))
+		}
+	}
+	f.begin(min(g.block, hi-lo))
+	for at := lo; at < hi; at += g.block {
+		n := min(g.block, hi-at)
+		for k, a := range p.elems.args {
+			if i, ok := g.kernel.kept[a.value]; a.input < 0 && ok {
+				f.give(k, g.keptAt(i, a.value, at))
+			}
+		}
+		for k, v := range p.kept {
+			f.take(len(p.reduces)+k, g.keptAt(g.kernel.kept[v], v, at))
+		}
+		f.run(g.base+at, n)
+		for i := range sums {
+			if g.cols {
+				sums[i][s].cols(f.held(i), n, at/g.n)
+			} else {
+				sums[i][s].rows(f.held(i), n, at, g.c)
+			}
+		}
+	}
+}
+
+// rowValue returns row value i as an operand of elements.
+func (g *rowGroup) rowValue(i int) []byte {
+	if g.r > 1 {
+		return g.spread[i]
+	}
+	return g.values[i]
+}
+
+// keptAt returns where element at of kept value i, which is v, is.
+func (g *rowGroup) keptAt(i int, v ops.Ref, at int) unsafe.Pointer {
+	return unsafe.Pointer(&g.kept[i][at*regSize(g.body.Code[v].DType)])
+}
+
+// spreadValues repeats the row values that p needs for each element of a block.
+func (g *rowGroup) spreadValues(p *part) {
+	for _, a := range p.args {
+		i, ok := g.kernel.rows[a.value]
+		if a.input >= 0 || !ok {
+			continue
+		}
+		z, x := unsafe.Pointer(&g.spread[i][0]), unsafe.Pointer(&g.values[i][0])
+		switch regSize(g.body.Code[a.value].DType) {
+		case 1:
+			spread[uint8](g, z, x)
+		case 4:
+			spread[uint32](g, z, x)
+		case 8:
+			spread[uint64](g, z, x)
+		}
+	}
+}
+
+// spread repeats each of the row values at x for the elements of its row.
+func spread[T any](g *rowGroup, z, x unsafe.Pointer) {
+	zs, xs := vec[T](z, g.block), vec[T](x, g.n)
+	if g.cols {
+		for len(zs) > 0 {
+			zs = zs[copy(zs, xs):]
+		}
+		return
+	}
+	for i, v := range xs {
+		fill(zs[i*g.c:(i+1)*g.c], v)
+	}
+}

@@ -1,0 +1,138 @@
+package cpu
+
+import (
+	"sort"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// A pass is a domain of rows in the order in which it is worked on: groups of rows, whose elements are
+// neighbours in that order. With cols a group holds the first element of each of its rows, then the
+// second, and so on; otherwise row after row.
+type pass struct {
+	layouts []backend.Layout // of the operands, over the elements in order
+	rowwise []backend.Layout // of the operands, over the rows in order
+	rows    int
+	c       int // elements of a row
+	r       int // rows of a group; with cols it divides rows
+	cols    bool
+}
+
+// groups returns the number of groups.
+func (p *pass) groups() int { return (p.rows + p.r - 1) / p.r }
+
+// group returns the number of the first row of group g and how many rows it has.
+func (p *pass) group(g int) (first, n int) { return g * p.r, min(p.r, p.rows-g*p.r) }
+
+// A rowsPlan says how rows may be grouped.
+type rowsPlan struct {
+	axes    int  // trailing axes that a row spans
+	ordered bool // the elements of a row must keep their order
+	wide    int  // most rows of a group with cols
+	room    int  // elements that a group with cols should not exceed, if it has more than minColumns rows
+}
+
+// minColumns is the least width of a group of columns: whole cache lines of most types.
+const minColumns = 16
+
+// plan orders the domain that layouts share, so that elements which are neighbours in the memory of the
+// lead, one of them, are worked on together.
+func (rp rowsPlan) plan(layouts []backend.Layout, lead int) []pass {
+	shape := layouts[lead].Shape
+	keep := len(shape) - rp.axes
+	axes := make([]int, len(shape))
+	for i := range axes {
+		axes[i] = i
+	}
+	sortAxes(axes[:keep], layouts[lead].Strides)
+	if !rp.ordered {
+		sortAxes(axes[keep:], layouts[lead].Strides)
+	}
+	ordered := make([]backend.Layout, len(layouts))
+	for i, l := range layouts {
+		ordered[i] = permute(l, axes)
+	}
+	ls, keep := backend.Collapse(ordered, keep)
+	p := pass{layouts: ls, rows: ls[lead].Shape[:keep].Len(), c: ls[lead].Shape[keep:].Len()}
+	if !byColumns(ls[lead], keep) {
+		p.r = 1
+		if p.c < blockLen/4 {
+			p.r = blockLen / max(p.c, 1)
+		}
+		p.rowwise = firstAxes(ls, keep)
+		return []pass{p}
+	}
+	return rp.columns(p, keep)
+}
+
+// byColumns reports whether rows of l, which has keep axes of rows, are nearer to each other in memory than
+// the elements of a row. A few rows are better gathered one by one.
+func byColumns(l backend.Layout, keep int) bool {
+	if keep == 0 || keep == len(l.Shape) {
+		return false
+	}
+	across, along := abs(l.Strides[keep-1]), abs(l.Strides[len(l.Strides)-1])
+	return across != 0 && across < along && l.Shape[keep-1] >= 8
+}
+
+// columns moves the last axis of rows, cut into pieces, behind the axes of the row.
+func (rp rowsPlan) columns(p pass, keep int) []pass {
+	n := p.layouts[0].Shape[keep-1]
+	r := min(rp.wide, max(rp.room/max(p.c, 1), minColumns), n)
+	var passes []pass
+	if whole := n / r * r; whole > 0 {
+		passes = append(passes, columnPass(p, keep, 0, whole, r))
+	}
+	if rest := n % r; rest > 0 {
+		passes = append(passes, columnPass(p, keep, n-rest, rest, rest))
+	}
+	return passes
+}
+
+// columnPass is the pass over positions from … from+n of the last axis of rows, r at a time.
+func columnPass(p pass, keep, from, n, r int) pass {
+	q := pass{rows: p.rows / p.layouts[0].Shape[keep-1] * n, c: p.c, r: r, cols: true}
+	for _, l := range p.layouts {
+		s := l.Strides[keep-1]
+		var m backend.Layout
+		m.Offset = l.Offset + from*s
+		m.Shape = append(append(m.Shape, l.Shape[:keep-1]...), n/r)
+		m.Strides = append(append(m.Strides, l.Strides[:keep-1]...), s*r)
+		row := m
+		row.Shape = append(m.Shape.Clone(), r)
+		row.Strides = append(append([]int(nil), m.Strides...), s)
+		m.Shape = append(append(m.Shape, l.Shape[keep:]...), r)
+		m.Strides = append(append(m.Strides, l.Strides[keep:]...), s)
+		q.layouts, q.rowwise = append(q.layouts, m), append(q.rowwise, row)
+	}
+	return q
+}
+
+// sortAxes orders axes by falling stride: the last is the one along which elements are nearest. Axes
+// along which nothing moves come first.
+func sortAxes(axes, strides []int) {
+	key := func(a int) int {
+		if s := abs(strides[a]); s != 0 {
+			return s
+		}
+		return int(^uint(0) >> 1)
+	}
+	sort.SliceStable(axes, func(i, j int) bool { return key(axes[i]) > key(axes[j]) })
+}
+
+func permute(l backend.Layout, axes []int) backend.Layout {
+	m := backend.Layout{Shape: make(backend.Shape, len(axes)), Strides: make([]int, len(axes)), Offset: l.Offset}
+	for i, a := range axes {
+		m.Shape[i], m.Strides[i] = l.Shape[a], l.Strides[a]
+	}
+	return m
+}
+
+// firstAxes returns the layouts of the first elements along all but the first keep axes.
+func firstAxes(ls []backend.Layout, keep int) []backend.Layout {
+	out := make([]backend.Layout, len(ls))
+	for i, l := range ls {
+		out[i] = backend.Layout{Shape: l.Shape[:keep], Strides: l.Strides[:keep], Offset: l.Offset}
+	}
+	return out
+}
