@@ -1,0 +1,5 @@
+package backendtest
+
+import "testing"
+
+func TestReference(t *testing.T) { Run(t, Reference()) }
