@@ -1,0 +1,129 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+)
+
+// mergeBatch returns the operands, of shape [batch… rows k], as one batch: [batch·rows k] where their
+// strides allow.
+func mergeBatch(in []operand) []operand {
+	out := make([]operand, len(in))
+	for i, o := range in {
+		out[i] = o
+		l := o.layout
+		n := len(l.Shape)
+		stride, rows, ok := 0, 1, true
+		for a := n - 2; a >= 0; a-- {
+			switch d := l.Shape[a]; {
+			case d == 1:
+			case rows == 1:
+				stride = l.Strides[a]
+			default:
+				ok = ok && l.Strides[a] == stride*rows
+			}
+			rows *= l.Shape[a]
+		}
+		if ok {
+			out[i].layout = backend.Layout{
+				Shape: backend.Shape{rows, l.Shape[n-1]}, Strides: []int{stride, l.Strides[n-1]}, Offset: l.Offset,
+			}
+		}
+	}
+	return out
+}
+
+// firstBatch returns the operands, of shape [batch… rows k], without all batches but the first.
+func firstBatch(in []operand) []operand {
+	out := make([]operand, len(in))
+	for i, o := range in {
+		out[i] = o
+		l := o.layout
+		n := len(l.Shape)
+		out[i].layout = backend.Layout{Shape: l.Shape[n-2:], Strides: l.Strides[n-2:], Offset: l.Offset}
+	}
+	return out
+}
+
+// A factorOf returns the factor of a batch, whose fill uses the frame that a worker has for it.
+type factorOf[T term] func(batch int, frame func(*worker) *frame) factor[T]
+
+// newFactor returns the factors that program p makes of the operands in. Their layouts have the shape
+// [batch… rows k]; several axes may make up the rows of the only batch. A lone load of elements that are
+// stored as T is used where it lies; else the binding runs p.
+func newFactor[T term](p *program, in []operand, batches int, d ops.DType, consts []uint64) (factorOf[T], *binding, error) {
+	if of, ok := inMemory[T](p.expr, in, batches, d); ok {
+		return of, nil, nil
+	}
+	from, err := sources(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := p.bind(from, []source{given(d, false)}, consts)
+	if err != nil {
+		return nil, nil, err
+	}
+	shape := in[0].layout.Shape
+	k := shape[len(shape)-1]
+	rows := shape[:len(shape)-1].Len() / max(batches, 1)
+	return func(batch int, frame func(*worker) *frame) factor[T] {
+		return factor[T]{fill: func(w *worker, dst []T, r, k0 int) {
+			runRow(w, frame(w), d, dst, (batch*rows+r)*k+k0)
+		}}
+	}, b, nil
+}
+
+// inMemory returns the factors as matrices in memory, if that is what e makes of the operands.
+func inMemory[T term](e *ops.Expr, in []operand, batches int, d ops.DType) (factorOf[T], bool) {
+	load := &e.Code[e.Out[0]]
+	if load.Kind != ops.Load || !isNative[T](d) || d.IsHalf() {
+		return nil, false
+	}
+	o := &in[load.Args[0]]
+	l := o.layout
+	n := len(l.Shape)
+	if n != 2 && batches == 1 { // rows over several axes
+		return nil, false
+	}
+	lead := backend.Layout{Shape: l.Shape[:n-2], Strides: l.Strides[:n-2], Offset: l.Offset}
+	m := matrix[T]{data: typed[T](o.mem), row: l.Strides[n-2], col: l.Strides[n-1]}
+	if l.Shape[n-2] == 1 {
+		m.row = l.Shape[n-1] // whatever it was: it is never stepped
+	}
+	return func(batch int, _ func(*worker) *frame) factor[T] {
+		f := factor[T]{matrix: m}
+		f.off = offsetOf(lead, batch)
+		return f
+	}, true
+}
+
+// offsetOf returns the position of element i of l in row-major order.
+func offsetOf(l backend.Layout, i int) int {
+	at := l.Offset
+	for a := len(l.Shape) - 1; a >= 0; a-- {
+		at += i % l.Shape[a] * l.Strides[a]
+		i /= l.Shape[a]
+	}
+	return at
+}
+
+// runRow runs f, whose only result is given and of type d, for the elements from pos on.
+func runRow[T term](w *worker, f *frame, d ops.DType, dst []T, pos int) {
+	if isNative[T](d) {
+		f.take(0, unsafe.Pointer(unsafe.SliceData(dst)))
+		f.run(pos, len(dst))
+		return
+	}
+	mark := w.mark()
+	reg := take[uint8](w.scratch, len(dst))
+	f.take(0, unsafe.Pointer(unsafe.SliceData(reg)))
+	f.run(pos, len(dst))
+	if d == ops.Int8 {
+		convert(dst, typed[int8](reg))
+	} else {
+		convert(dst, reg)
+	}
+	w.release(mark)
+}

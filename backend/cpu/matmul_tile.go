@@ -1,0 +1,195 @@
+package cpu
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/weft-go/weft/ops"
+)
+
+// A gemm is a batch of matrix products c = a·bᵀ, computed in tiles by all processors. Terms are of
+// type T, and sums of more than one block in S: float64 for float32, so that the error does not grow with
+// k, and int64 for the counts of Bool.
+type gemm[T, S term] struct {
+	batch, m, n, k int
+	kern           *gemmKernel[T]
+	factors        func(batch int) (a, b factor[T]) // of m and n rows, with k along them
+
+	// post takes the elements of c, rounded to acc, as operand 0. Its domain is all of c, batch by batch
+	// in row-major order.
+	acc  ops.DType
+	post *binding
+
+	a, b *binding // what the factors' fill runs, or nil
+}
+
+// A worker is what one goroutine needs to compute tiles.
+type worker struct {
+	*scratch
+	a, b, post *frame
+}
+
+// Tiles of c: a tile's sums, its packed factors and what they are read from fit L2.
+const (
+	tileRows, tileCols = 128, 128
+	minTile            = 16 // what tiles are cut down to, for more processors to have one
+	fewRows            = 4  // up to which packing the right factor costs more than it saves
+	fewCols            = 1024
+	fewTerms           = 32 // up to which a row of c is summed faster than each of its elements
+)
+
+// run computes the product.
+func (p *gemm[T, S]) run(j *job) error {
+	if p.n == 1 && p.m > 1 { // a column is a row: c has the same elements at the same positions
+		f := p.factors
+		p.factors = func(batch int) (factor[T], factor[T]) {
+			a, b := f(batch)
+			return b, a
+		}
+		p.m, p.n = p.n, p.m
+	}
+	rows, cols := p.tiling()
+	mt, nt := (p.m+rows-1)/rows, (p.n+cols-1)/cols
+	const worth = 1 << 15 // terms: what a goroutine should have to do, about 5 µs
+	grain := max(1, worth/max(1, rows*cols*p.k))
+	return j.parallel(p.batch*mt*nt, grain, func(lo, hi int) {
+		w := p.worker()
+		defer w.free()
+		for t := lo; t < hi; t++ {
+			m0, n0 := t/nt%mt*rows, t%nt*cols
+			mark := w.mark()
+			p.tile(w, t/nt/mt, m0, min(m0+rows, p.m), n0, min(n0+cols, p.n))
+			w.release(mark)
+		}
+	})
+}
+
+func (p *gemm[T, S]) worker() *worker {
+	w := &worker{scratch: getScratch(), post: p.post.frame()}
+	w.post.begin(blockLen)
+	if p.a != nil {
+		w.a = p.a.frame()
+		w.a.begin(blockLen)
+	}
+	if p.b != nil {
+		w.b = p.b.frame()
+		w.b.begin(blockLen)
+	}
+	return w
+}
+
+func (w *worker) free() {
+	for _, f := range [...]*frame{w.a, w.b, w.post} {
+		if f != nil {
+			f.free()
+		}
+	}
+	putScratch(w.scratch)
+}
+
+// tiling returns the size of tiles: small enough for each processor to have a few, if there is work for
+// them. It changes no result.
+func (p *gemm[T, S]) tiling() (rows, cols int) {
+	rows, cols = min(tileRows, roundUp(p.m, 8)), min(tileCols, roundUp(p.n, 8))
+	if p.m <= fewRows {
+		cols = min(fewCols, roundUp(p.n, 8))
+	}
+	const worth = 1 << 17
+	enough := 4 * runtime.GOMAXPROCS(0)
+	for p.batch*((p.m+rows-1)/rows)*((p.n+cols-1)/cols) < enough && rows*cols*p.k > worth {
+		switch {
+		case cols >= rows && cols > minTile:
+			cols = roundUp(cols/2, 8)
+		case rows > minTile:
+			rows = roundUp(rows/2, 8)
+		default:
+			return rows, cols
+		}
+	}
+	return rows, cols
+}
+
+func roundUp(n, multiple int) int { return max(1, (n+multiple-1)/multiple) * multiple }
+
+// tile computes rows m0 to m1 and columns n0 to n1 of the product of one batch.
+func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
+	m, n := m1-m0, n1-n0
+	c := take[T](w.scratch, m*n)
+	a, b := p.factors(batch)
+	if p.k <= p.kern.depth {
+		if p.k == 0 {
+			clear(c)
+		} else {
+			p.block(w, &a, &b, m0, m1, n0, n1, 0, p.k, c)
+		}
+		emitTile(p, w, batch, m0, n0, n, c)
+		return
+	}
+	sums := take[S](w.scratch, m*n)
+	clear(sums)
+	for k0 := 0; k0 < p.k; k0 += p.kern.depth {
+		p.block(w, &a, &b, m0, m1, n0, n1, k0, min(k0+p.kern.depth, p.k), c)
+		for i, v := range c {
+			sums[i] += S(v)
+		}
+	}
+	emitTile(p, w, batch, m0, n0, n, sums)
+}
+
+// block sets c to the sums of the terms k0 to k1.
+func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 int, c []T) {
+	mark := w.mark()
+	defer w.release(mark)
+	m, n, k := m1-m0, n1-n0, k1-k0
+	if (p.m <= fewRows || p.k <= fewTerms) && b.hasColumns() {
+		x, ld := p.panel(w, a, 1, false, m0, m1, k0, k1)
+		y := b.matrix
+		y.off += n0 + k0*y.col
+		if b.columns != nil {
+			y = matrix[T]{data: take[T](w.scratch, k*n), row: 1, col: n}
+			b.columns(w, y.data, n0, n1, k0, k1)
+		}
+		mulFewRows(m, n, k, matrix[T]{data: x, row: ld, col: 1}, y, c, n)
+		return
+	}
+	x, lda := p.panel(w, a, p.kern.mr, false, m0, m1, k0, k1)
+	y, ldb := p.panel(w, b, p.kern.nr, true, n0, n1, k0, k1)
+	p.kern.mul(m, n, k, x, lda, y, ldb, c, n)
+}
+
+// panel returns a part of f as the kernel reads it, in place if that can be.
+func (p *gemm[T, S]) panel(w *worker, f *factor[T], group int, aligned bool, r0, r1, k0, k1 int) (x []T, ld int) {
+	if f.inPlace(group, p.k, aligned) {
+		return f.data[f.off+r0*f.row+k0:], f.row
+	}
+	if ld = (k1 - k0) * group; group == 1 {
+		ld = roundUp(ld, 8) // rows begin at vectors
+	}
+	x = take[T](w.scratch, (r1-r0+group-1)/group*ld)
+	f.pack(w, x, group, ld, r0, r1, k0, k1)
+	return x, ld
+}
+
+// emitTile hands the rows of a tile to post: c[i·n+j] is row m0+i and column n0+j.
+func emitTile[T, S, X term](p *gemm[T, S], w *worker, batch, m0, n0, n int, c []X) {
+	size := regSize(p.acc)
+	vals := bytesOf(c)
+	if !isNative[X](p.acc) || p.acc.IsHalf() {
+		vals = take[uint8](w.scratch, len(c)*size)
+		round(vals, p.acc, c)
+	}
+	at := (batch*p.m+m0)*p.n + n0
+	if n == p.n { // the rows follow each other
+		w.emit(at, len(c), vals)
+		return
+	}
+	for i := range len(c) / n {
+		w.emit(at+i*p.n, n, vals[i*n*size:])
+	}
+}
+
+// emit runs post for n elements from position at on, with vals as operand 0. It may change vals.
+func (w *worker) emit(at, n int, vals []byte) {
+	w.post.give(0, unsafe.Pointer(unsafe.SliceData(vals)))
+	w.post.run(at, n)
+}
