@@ -59,57 +59,39 @@ func (d *device) FreeBuffer(h Buffer) {
 	b.obj.Release()
 }
 
-// Writes go through a staging buffer that the library makes for each call.
-// Running out of memory there loses the device, so the pieces are small; and
-// the library keeps them until a later submission is done, so one is made
-// now and then, and more than writeAhead of them are not left under way.
-const (
-	writePiece = 32 << 20
-	writeFlush = 64 << 20
-	writeAhead = 4
-)
-
 func (d *device) Write(ctx context.Context, dst Buffer, off uint64, src []byte) error {
-	var flights []Ticket
-	for first := true; first || len(src) > 0; first = false {
-		if len(flights) >= writeAhead {
-			if err := d.Wait(ctx, flights[0]); err != nil {
-				return err
-			}
-			flights = flights[1:]
-		}
-		piece := src[:min(len(src), writePiece)]
-		upload, t, err := d.writePiece(ctx, dst, off, piece, uint64(len(src)))
-		if err != nil {
-			return err
-		}
-		if upload != nil {
-			return d.mapCopy(ctx, "write", dst, off, src)
-		}
-		if t != 0 {
-			flights = append(flights, t)
-		}
-		src, off = src[len(piece):], off+uint64(len(piece))
+	upload, err := d.writeSmall(ctx, dst, off, src)
+	switch {
+	case err != nil:
+		return err
+	case upload:
+		return d.mapCopy(ctx, "write", dst, off, src)
+	case len(src) >= stagedWrite:
+		return d.writeStaged(ctx, dst, off, src)
 	}
 	return nil
 }
 
-// writePiece writes src at off, the first piece of rest bytes, and returns a
-// ticket if it flushed. It returns the buffer, unwritten, if that is for Upload.
-func (d *device) writePiece(ctx context.Context, dst Buffer, off uint64, src []byte, rest uint64) (*buffer, Ticket, error) {
+// The library keeps a copy of what is written until a later submission is
+// done, so an empty one is made when this much has gathered.
+const writeFlush = 64 << 20
+
+// writeSmall checks a write, and does it unless it is large or, as it reports,
+// the buffer is for Upload.
+func (d *device) writeSmall(ctx context.Context, dst Buffer, off uint64, src []byte) (upload bool, err error) {
 	if err := d.lock(ctx, "write", ""); err != nil {
-		return nil, 0, err
+		return false, err
 	}
 	defer d.unlock()
 	b, err := d.buffers.get(uint64(dst))
 	if err != nil {
-		return nil, 0, fail(ErrHandle, "write", "", "%v", err)
+		return false, fail(ErrHandle, "write", "", "%v", err)
 	}
-	if err := b.writable(off, rest); err != nil {
-		return nil, 0, err
+	if err := b.writable(off, uint64(len(src))); err != nil {
+		return false, err
 	}
-	if b.usage == Upload {
-		return b, 0, nil
+	if b.usage == Upload || len(src) >= stagedWrite {
+		return b.usage == Upload, nil
 	}
 	whole := len(src) &^ 3
 	if whole > 0 {
@@ -126,14 +108,12 @@ func (d *device) writePiece(ctx context.Context, dst Buffer, off uint64, src []b
 			d.leave(lost)
 			e = fail(ErrLost, "write", b.label, "%v", ErrMemory)
 		}
-		return nil, 0, e
+		return false, e
 	}
-	d.pending += uint64(len(src))
-	if d.pending < writeFlush {
-		return nil, 0, nil
+	if d.pending += uint64(len(src)); d.pending >= writeFlush {
+		_, err = d.submit("write", b.label, nil)
 	}
-	t, err := d.submit("write", b.label, nil)
-	return nil, t, err
+	return false, err
 }
 
 // writable checks a write of n bytes at off.

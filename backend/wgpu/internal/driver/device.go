@@ -32,6 +32,7 @@ type device struct {
 	goneOnce  sync.Once
 	closeOnce sync.Once
 	copies    sync.WaitGroup // goroutines that touch mapped memory
+	staging   chan Buffer    // idle staging buffers
 	poll      poller
 }
 
@@ -50,6 +51,7 @@ func newDevice(info Info, b binding) *device {
 		info: info, b: b,
 		sem:     make(chan struct{}, 1),
 		gone:    make(chan struct{}),
+		staging: newStaging(),
 		layouts: map[string]object{},
 	}
 	d.buffers.serial, d.pipelines.serial, d.groups.serial, d.queries.serial = serial, serial, serial, serial

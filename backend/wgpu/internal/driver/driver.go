@@ -18,8 +18,8 @@ type Device interface {
 	// Write copies src into dst at off, a multiple of 4. A length that is not
 	// a multiple of 4 is filled up with zero bytes. It takes effect after all
 	// earlier submissions and before all later ones; src may be reused at
-	// once. It may wait for earlier writes when very much is under way. An
-	// Upload buffer is waited for until no submission uses it; it is Copy
+	// once. A large write waits for room in the device's staging memory; an
+	// Upload buffer is waited for until no submission uses it, and it is Copy
 	// that then puts its data in order. After an error a part may be written.
 	Write(ctx context.Context, dst Buffer, off uint64, src []byte) error
 	// Read copies len(dst) bytes at off from a Readback buffer, after all

@@ -74,7 +74,7 @@ func (f *fake) make(kind string, uses ...object) (object, error) {
 func (f *fake) newBuffer(_ string, size uint64, _ Usage) (object, error) {
 	o, err := f.make("buffer")
 	if err == nil {
-		o.(*fakeObject).mem = make([]byte, min(size, 4096))
+		o.(*fakeObject).mem = make([]byte, size)
 	}
 	return o, err
 }
@@ -362,31 +362,62 @@ func queryText(q uint32) string {
 	return fmt.Sprint(q)
 }
 
-// TestWriteFlushes checks that a large write is cut up, and flushed now and then.
+// TestWriteFlushes checks that what the library holds of small writes is bounded.
 func TestWriteFlushes(t *testing.T) {
 	f, d := newFake(t)
-	const n = 10*writePiece + 5
+	const n = 1<<20 + 5
 	b, _ := d.NewBuffer("b", n, Storage)
-	if err := d.Write(bg, b, 0, make([]byte, n)); err != nil {
-		t.Fatal(err)
-	}
-	writes, flushes := 0, 0
-	for _, c := range f.calls {
-		switch c {
-		case "write":
-			writes++
-		case "submit":
-			flushes++
+	for range 130 {
+		if err := d.Write(bg, b, 0, make([]byte, n)); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if writes != 12 || flushes != 5 { // the last 5 bytes are a word and a padded one
-		t.Errorf("%d writes and %d flushes, want 12 and 5", writes, flushes)
+	if w, s := f.count("write"), f.count("submit"); w != 260 || s != 2 { // the odd bytes are a write of their own
+		t.Errorf("%d writes and %d flushes, want 260 and 2", w, s)
 	}
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	if err := d.Write(ctx, b, 0, make([]byte, 4)); !errors.Is(err, context.Canceled) {
 		t.Errorf("with an ended context: %v", err)
 	}
+}
+
+// TestWriteStaged checks that a large write takes turns on two staging
+// buffers, and that want of memory for them is no loss.
+func TestWriteStaged(t *testing.T) {
+	f, d := newFake(t)
+	const n = 3*stagingSize + 5
+	b, _ := d.NewBuffer("b", n, Storage)
+	f.fail["buffer"] = outOfMemory
+	if err := d.Write(bg, b, 0, make([]byte, n)); !errors.Is(err, ErrMemory) || d.Err() != nil {
+		t.Errorf("without memory: %v, the device is %v", err, d.Err())
+	}
+	delete(f.fail, "buffer")
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	if err := d.Write(ctx, b, 0, make([]byte, n)); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
+	if err := d.Write(bg, b, 0, make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+	if m, s, w := f.count("map"), f.count("submit"), f.count("write"); m != 4 || s != 4 || w != 0 {
+		t.Errorf("%d mappings, %d copies and %d writes, want 4, 4 and 0", m, s, w)
+	}
+	if s := d.Stats(); s.Buffers != 1+stagings {
+		t.Errorf("%d buffers, want %d", s.Buffers, 1+stagings)
+	}
+}
+
+// count is how often a call was made.
+func (f *fake) count(name string) int {
+	n := 0
+	for _, c := range f.calls {
+		if c == name {
+			n++
+		}
+	}
+	return n
 }
 
 func TestTable(t *testing.T) {

@@ -197,7 +197,7 @@ type (
 // Ticket numbers the submissions of a device from 1. Zero is always done.
 type Ticket uint64
 
-// Stats counts what a device owns and has done.
+// Stats counts what a device owns and has done, the staging of large writes included.
 type Stats struct {
 	Buffers, Pipelines, Groups, Queries int    // alive
 	BufferBytes                         uint64 // in them
