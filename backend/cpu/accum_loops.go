@@ -27,8 +27,12 @@ func lesser[T number](a, b T) T {
 	return a
 }
 
-// sum adds in eight lanes, so that additions overlap and errors of long sums stay small.
+// sum adds in pairs, and at the end in eight lanes, so that additions overlap and errors stay small.
 func sum[T, S number](x []T) S {
+	if len(x) > 256 {
+		h := len(x) / 2 &^ 7
+		return sum[T, S](x[:h]) + sum[T, S](x[h:])
+	}
 	var s0, s1, s2, s3, s4, s5, s6, s7 S
 	for len(x) >= 8 {
 		s0 += S(x[0])

@@ -157,6 +157,21 @@ func narrow(d ops.DType, z []uint16, x []float32) {
 	}
 }
 
+// roundHalf rounds n elements of a register to type d, if that is a half-precision one.
+func roundHalf(d ops.DType, z unsafe.Pointer, n int) {
+	zs := vec[float32](z, n)
+	switch d {
+	case ops.Float16:
+		for i, x := range zs {
+			zs[i] = ops.ToF16(x).Float32()
+		}
+	case ops.BFloat16:
+		for i, x := range zs {
+			zs[i] = ops.ToBF16(x).Float32()
+		}
+	}
+}
+
 // castBlock returns the block function that converts elements of type from to type to.
 func castBlock(to, from ops.DType) block {
 	zs, xs := regSize(to), regSize(from)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -185,6 +186,11 @@ func layouts(shape backend.Shape) map[string]backend.Layout {
 	return m
 }
 
+// layoutNames returns the names of the layouts of shape in a fixed order, without the scalar.
+func layoutNames(shape backend.Shape) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(layouts(shape))), func(n string) bool { return n == "scalar" })
+}
+
 func must(l backend.Layout, err error) backend.Layout {
 	if err != nil {
 		panic(err)
@@ -213,24 +219,16 @@ func evalRows(e *ops.Expr, rows, c int, in []tensor, consts []uint64) [][]ops.Va
 
 func evalRow(in *ops.Instr, vals [][]ops.Value, r, c int, operands []tensor, consts []uint64) []ops.Value {
 	row := make([]ops.Value, c)
-	if in.Kind == ops.Reduce || in.Kind == ops.Scan {
+	switch in.Kind {
+	case ops.Reduce:
 		x := vals[in.Args[0]]
 		total := reduceValues(in.Red, x, x[0].DType)
 		for i := range row {
-			switch {
-			case in.Kind == ops.Reduce:
-				row[i] = total
-			case in.Reverse && in.Exclusive:
-				row[i] = reduceValues(in.Red, reversed(x[i+1:]), x[0].DType)
-			case in.Reverse:
-				row[i] = reduceValues(in.Red, reversed(x[i:]), x[0].DType)
-			case in.Exclusive:
-				row[i] = reduceValues(in.Red, x[:i], x[0].DType)
-			default:
-				row[i] = reduceValues(in.Red, x[:i+1], x[0].DType)
-			}
+			row[i] = total
 		}
 		return row
+	case ops.Scan:
+		return scanValues(in, vals[in.Args[0]])
 	}
 	for i := range row {
 		switch in.Kind {
@@ -253,10 +251,31 @@ func evalRow(in *ops.Instr, vals [][]ops.Value, r, c int, operands []tensor, con
 	return row
 }
 
-func reversed(x []ops.Value) []ops.Value {
-	x = slices.Clone(x)
-	slices.Reverse(x)
-	return x
+// scanValues is the definition of a scan: from left to right, floats in float64.
+func scanValues(in *ops.Instr, x []ops.Value) []ops.Value {
+	row := slices.Clone(x)
+	d := x[0].DType
+	if in.Reverse {
+		slices.Reverse(row)
+	}
+	wide := d
+	if d.IsFloat() {
+		wide = ops.Float64
+	}
+	acc := reduceValues(in.Red, nil, wide)
+	for i, v := range row {
+		next := reduceValues(in.Red, []ops.Value{acc, {DType: wide, F: v.F, I: v.I}}, wide)
+		if in.Exclusive {
+			row[i] = acc.Convert(d)
+		} else {
+			row[i] = next.Convert(d)
+		}
+		acc = next
+	}
+	if in.Reverse {
+		slices.Reverse(row)
+	}
+	return row
 }
 
 // reduceValues is the definition of a reduction.

@@ -9,10 +9,6 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// segment is the number of elements, more or less, that are reduced on their own before their results are
-// combined: by the shape alone, never by the number of goroutines.
-const segment = 64 * blockLen
-
 func (j *job) runReduce(k *backend.Reduce) error { return j.reduceRows(k, &k.Body, k.Axes, true) }
 
 func (j *job) runRow(k *backend.Row) error { return j.reduceRows(k, &k.Body, k.Axes, false) }
@@ -40,7 +36,7 @@ func (j *job) reduceRows(k backend.Kernel, e *ops.Expr, axes int, reduce bool) e
 	if rk.keeps() {
 		rp.room = segment
 	}
-	passes := rp.plan(j.layouts(), j.lead(axes))
+	passes := rp.plan(j.operandLayouts(), j.lead(axes))
 	for i := range passes {
 		w, err := j.rowWork(rk, e, &passes[i])
 		if err != nil {
@@ -83,8 +79,8 @@ func (k *rowKernel) keeps() bool {
 	return false
 }
 
-// layouts returns the layouts of the inputs and then of the outputs.
-func (j *job) layouts() []backend.Layout {
+// operandLayouts returns the layouts of the inputs and then of the outputs.
+func (j *job) operandLayouts() []backend.Layout {
 	ls := make([]backend.Layout, 0, len(j.in)+len(j.out))
 	for i := range j.in {
 		ls = append(ls, j.in[i].layout)
@@ -146,15 +142,8 @@ type rowWork struct {
 
 // rowWork binds k to the operands of p.
 func (j *job) rowWork(k *rowKernel, e *ops.Expr, p *pass) (*rowWork, error) {
-	w := &rowWork{job: j, pass: p, kernel: k, body: e, block: blockLen}
-	switch {
-	case p.cols:
-		w.block = max(blockLen/p.r*p.r, p.r)
-	case p.r > 1:
-		w.block = p.r * max(p.c, 1)
-	}
-	w.segLen = max(segment/w.block, 1) * w.block
-	w.segs = max((p.r*p.c+w.segLen-1)/w.segLen, 1)
+	w := &rowWork{job: j, pass: p, kernel: k, body: e}
+	w.block, w.segLen, w.segs = p.blocks()
 	for i := range k.phases {
 		ph := &k.phases[i]
 		b, err := w.bind(&ph.rows, p.rowwise, false, w.made(ph.rows.vals))

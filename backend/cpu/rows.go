@@ -18,6 +18,24 @@ type pass struct {
 	cols    bool
 }
 
+// segment is the number of elements, more or less, that are reduced on their own before their results are
+// combined: by the shape alone, never by the number of goroutines.
+const segment = 64 * blockLen
+
+// blocks returns how many elements a program runs over at once, and a segment of a group has, both a
+// multiple of the rows that lie side by side; and the number of segments.
+func (p *pass) blocks() (block, segLen, segs int) {
+	block = blockLen
+	switch {
+	case p.cols:
+		block = max(blockLen/p.r, 1) * p.r
+	case p.r > 1:
+		block = p.r * max(p.c, 1)
+	}
+	segLen = max(segment/block, 1) * block
+	return block, segLen, max((p.r*p.c+segLen-1)/segLen, 1)
+}
+
 // groups returns the number of groups.
 func (p *pass) groups() int { return (p.rows + p.r - 1) / p.r }
 
