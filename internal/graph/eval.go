@@ -110,7 +110,7 @@ func (f *flight) walk(nodes []*Node) error {
 }
 
 func (f *flight) visit(root *Node) error {
-	if root.mark == f.d.walks || root.Computed() {
+	if root.mark == f.d.walks || root.mem.Load() != nil {
 		return root.available()
 	}
 	f.stack = append(f.stack[:0], frame{n: root})
