@@ -409,7 +409,7 @@ func FuzzSafetensors(f *testing.F) {
 			case err == nil && len(data) != got.Shape.Len()*got.DType.Size():
 				t.Errorf("tensor %q: %d bytes for %v %v", name, len(data), got.DType, got.Shape)
 			case err == nil:
-				list = append(list, source{name: name, dtype: got.DType, shape: got.Shape, bytes: func() ([]byte, error) { return data, nil }})
+				list = append(list, source{name: name, dtype: got.DType, shape: got.Shape, write: raw(data)})
 			}
 		}
 		if head := binary.LittleEndian.Uint64(b); uint64(len(b)) != 8+head+uint64(n) {

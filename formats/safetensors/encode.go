@@ -19,8 +19,8 @@ type source struct {
 	name  string
 	dtype ops.DType
 	shape backend.Shape
-	bytes func() ([]byte, error) // its elements, row-major and little-endian
-	elem  int                    // in elems, filled in by encode
+	write func(io.Writer) (int64, error) // writes its elements, row-major and little-endian
+	elem  int                            // in elems, filled in by encode
 }
 
 // encode writes a file of the tensors of list, which it sorts.
@@ -36,12 +36,9 @@ func encode(w io.Writer, list []source, meta map[string]string) error {
 		return fmt.Errorf("safetensors: write header: %w", err)
 	}
 	for _, s := range list {
-		b, err := s.bytes()
-		if err == nil && len(b) != s.shape.Len()*s.dtype.Size() {
-			err = fmt.Errorf("%d bytes for %v %v", len(b), s.dtype, s.shape)
-		}
-		if err == nil {
-			_, err = w.Write(b)
+		n, err := s.write(w)
+		if err == nil && n != int64(s.shape.Len()*s.dtype.Size()) {
+			err = fmt.Errorf("%d bytes for %v %v", n, s.dtype, s.shape)
 		}
 		if err != nil {
 			return fmt.Errorf("safetensors: write tensor %q: %w", s.name, err)

@@ -24,7 +24,7 @@ func TestEncode(t *testing.T) {
 					t.Fatal(err)
 				}
 				// In another order than the file's.
-				list = append([]source{{name: name, dtype: info.DType, shape: info.Shape, bytes: func() ([]byte, error) { return b, nil }}}, list...)
+				list = append([]source{{name: name, dtype: info.DType, shape: info.Shape, write: raw(b)}}, list...)
 			}
 			var got bytes.Buffer
 			if err := encode(&got, list, f.Metadata()); err != nil {
@@ -37,9 +37,17 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// raw returns what writes b.
+func raw(b []byte) func(io.Writer) (int64, error) {
+	return func(w io.Writer) (int64, error) {
+		n, err := w.Write(b)
+		return int64(n), err
+	}
+}
+
 func TestEncodeRefused(t *testing.T) {
 	broken := errors.New("broken")
-	ok := source{name: "a", dtype: ops.Uint8, shape: backend.Shape{2}, bytes: func() ([]byte, error) { return []byte{1, 2}, nil }}
+	ok := source{name: "a", dtype: ops.Uint8, shape: backend.Shape{2}, write: raw([]byte{1, 2})}
 	with := func(edit func(*source)) []source {
 		s := ok
 		edit(&s)
@@ -57,7 +65,7 @@ func TestEncodeRefused(t *testing.T) {
 		"meta key":   {nil, map[string]string{"\xff": ""}, `"\xff" is not UTF-8`},
 		"meta value": {nil, map[string]string{"": "\xff"}, `"\xff" is not UTF-8`},
 		"bytes":      {with(func(s *source) { s.shape = backend.Shape{3} }), nil, `tensor "a": 2 bytes for uint8 [3]`},
-		"failure":    {with(func(s *source) { s.bytes = func() ([]byte, error) { return nil, broken } }), nil, `tensor "a": broken`},
+		"failure":    {with(func(s *source) { s.write = func(io.Writer) (int64, error) { return 0, broken } }), nil, `tensor "a": broken`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := encode(io.Discard, c.list, c.meta)
