@@ -68,7 +68,11 @@ func (tr *trial) within(i int, got, want ops.Value, mags []byte, at int) bool {
 	if ops.ULPs(got, want) <= tr.ulp {
 		return true
 	}
-	return mags != nil && math.Abs(got.F-want.F) <= tr.limit(want, load(want.DType, mags, at).F)
+	magnitude := 0.0
+	if mags != nil {
+		magnitude = load(want.DType, mags, at).F
+	}
+	return math.Abs(got.F-want.F) <= tr.limit(want, magnitude)
 }
 
 // limit returns the absolute error that a result of the given magnitude may have.
@@ -79,7 +83,7 @@ func (tr *trial) limit(want ops.Value, magnitude float64) float64 {
 	if math.IsInf(magnitude, 0) || math.IsNaN(magnitude) {
 		magnitude = math.Abs(want.F)
 	}
-	return tr.bound * unit(want.DType) * magnitude
+	return (tr.bound*magnitude + tr.abs) * unit(want.DType)
 }
 
 // unit returns the rounding unit of the type in which elements of floating-point type d are summed.
@@ -123,6 +127,8 @@ func (tr *trial) allowed() string {
 		return fmt.Sprintf("%s may be %g off (%s)", tr.op.Name, tr.op.Tol.ULP, tr.op.Tol.Reason)
 	case tr.bound > 0:
 		return fmt.Sprintf("%g, or %g roundings of the sum of magnitudes, are allowed", tr.ulp, tr.bound)
+	case tr.abs > 0:
+		return fmt.Sprintf("%g, or %g roundings of 1, are allowed", tr.ulp, tr.abs)
 	case tr.ulp > 0:
 		return fmt.Sprintf("%g are allowed", tr.ulp)
 	}

@@ -68,6 +68,9 @@ var groups = []struct {
 	run  func(*suite, tb)
 }{
 	{"map", (*suite).testMap},
+	{"reduce", (*suite).testReduce},
+	{"row", (*suite).testRow},
+	{"scan", (*suite).testScan},
 }
 
 func (s *suite) run(t tb) {

@@ -26,8 +26,9 @@ type trial struct {
 	args func(i int) []ops.Value
 
 	// Other results may be ulp units in the last place off, or bound times the rounding unit of the type
-	// they are summed in, times what the same kernel gives for the absolute values of its inputs.
-	ulp, bound float64
+	// they are summed in, times what the same kernel gives for the absolute values of its inputs; or abs times
+	// that unit.
+	ulp, bound, abs float64
 }
 
 // An operand is a tensor of a trial, and its memory: what lies outside its elements is poisoned. An input
