@@ -10,17 +10,14 @@ var (
 	Erf = function("erf", math.Erf, "erf_($x)", inFloat32(4))
 
 	// Erfc is 1 - Erf(x), accurate where that is tiny.
-	Erfc = function("erfc", math.Erfc, "erfc_($x)",
-		Tol{ULP: 16, Reason: "exp(-x²) magnifies the rounding of x² where the result is tiny"})
+	Erfc = function("erfc", math.Erfc, "erfc_($x)", inTail(math.Erfc, func(x float64) float64 { return x * x }))
 
 	// GELU is x·Φ(x) with Φ the normal distribution: x/2 · erfc(-x/√2).
 	// (Hendrycks and Gimpel, "Gaussian error linear units", 2016.)
-	GELU = function("gelu", gelu, "gelu_($x)",
-		Tol{ULP: 16, Reason: "exp(-x²/2) magnifies the rounding of x² in the negative tail"})
+	GELU = function("gelu", gelu, "gelu_($x)", inTail(gelu, func(x float64) float64 { return x * x / 2 }))
 
 	// GELUTanh is the approximation x/2 · (1 + tanh(√(2/π)·(x + 0.044715x³))) of GELU.
-	GELUTanh = function("gelu_tanh", geluTanh, "gelu_tanh_($x)",
-		Tol{ULP: 32, Reason: "exp magnifies the rounding of the cubic in the negative tail"})
+	GELUTanh = function("gelu_tanh", geluTanh, "gelu_tanh_($x)", inTail(geluTanh, func(x float64) float64 { return 2 * cubic(x) }))
 
 	// Sigmoid is 1/(1 + e⁻ˣ).
 	Sigmoid = function("sigmoid", sigmoid, "sigmoid_($x)", inFloat32(4))
@@ -112,8 +109,17 @@ func geluTanh(x float64) float64 {
 	if x < vanish {
 		return negZero
 	}
-	u := sqrt2OverPi * (x + 0.044715*x*x*x)
-	return x / (1 + exp(-2*u))
+	return x / (1 + exp(-2*cubic(x)))
+}
+
+func cubic(x float64) float64 { return sqrt2OverPi * (x + 0.044715*x*x*x) }
+
+// inTail is the tolerance of a function f that falls as exp(-|g(x)|), which magnifies the rounding of g.
+func inTail(f, g func(x float64) float64) Tol {
+	return Tol{
+		ULP: 6, Scale: func(x, _, _ float64) float64 { return f(x) * (1 + min(math.Abs(g(x)), 1000)) },
+		Reason: "an exponential magnifies the rounding of its operand in the tail",
+	}
 }
 
 func sigmoid(x float64) float64 {

@@ -75,7 +75,7 @@ var (
 		Name: "floor_div", Arity: 2, Rule: Rule{Accept: Numbers},
 		Float: func(x, y, _ float64) float64 { return floorDiv(x, y) },
 		Int:   func(_ DType, x, y, _ int64) int64 { return floorDivInt(x, y) },
-		WGSL:  WGSL{Float: "floor_div_($x, $y)", Int: "floor_div_$T_($x, $y)"},
+		WGSL:  WGSL{Float: "floor_div_($x, $y)", Int: "floor_div_$T_($x, $y)", Int64: "floor_div64_($x, $y)"},
 		Tol:   Tol{ULP: 1, Reason: "a quotient beyond 2²⁴ is rounded twice in float32"},
 	})
 
@@ -86,7 +86,7 @@ var (
 		Name: "mod", Arity: 2, Rule: Rule{Accept: Numbers},
 		Float: func(x, y, _ float64) float64 { return mod(x, y) },
 		Int:   func(_ DType, x, y, _ int64) int64 { return modInt(x, y) },
-		WGSL:  WGSL{Float: "mod_($x, $y)", Int: "mod_$T_($x, $y)"},
+		WGSL:  WGSL{Float: "mod_($x, $y)", Int: "mod_$T_($x, $y)", Int64: "mod64_($x, $y)"},
 	})
 
 	// Fmod is the remainder of the quotient rounded toward zero: it has the sign of the dividend, as in C.
@@ -95,7 +95,7 @@ var (
 		Name: "fmod", Arity: 2, Rule: Rule{Accept: Numbers},
 		Float: func(x, y, _ float64) float64 { return math.Mod(x, y) },
 		Int:   func(_ DType, x, y, _ int64) int64 { return fmodInt(x, y) },
-		WGSL:  WGSL{Float: "fmod_($x, $y)", Int: "fmod_$T_($x, $y)"},
+		WGSL:  WGSL{Float: "fmod_($x, $y)", Int: "fmod_$T_($x, $y)", Int64: "fmod64_($x, $y)"},
 	})
 
 	// FMA is x·y + z, rounded once; of integers it wraps.
@@ -116,7 +116,7 @@ var (
 		Float: func(x, y, z float64) float64 { return math.FMA(z, y, math.FMA(-z, x, x)) },
 		WGSL:  WGSL{Float: "fma($z, $y, fma(-$z, $x, $x))"},
 		Tol: Tol{
-			ULP: 3, Scale: func(x, y, z float64) float64 { return max(math.Abs(x), math.Abs(x*z), math.Abs(y*z)) },
+			ULP: 3, Scale: func(x, y, z float64) float64 { return math.Abs(x) + math.Abs(x*z) + math.Abs(y*z) },
 			Reason: "both products are rounded before they cancel",
 		},
 	})

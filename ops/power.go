@@ -51,8 +51,8 @@ var (
 		Float: func(x, y, _ float64) float64 { return logAddExp(x, y) },
 		WGSL:  WGSL{Float: "logaddexp_($x, $y)"},
 		Tol: Tol{
-			ULP: 4, Scale: func(x, y, _ float64) float64 { return max(math.Abs(max(x, y)), math.Abs(logAddExp(x, y))) },
-			Reason: "the greater operand and the rest cancel near a result of 0",
+			ULP: 4, Scale: func(x, y, _ float64) float64 { return logAddExpScale(x, y) },
+			Reason: "x - y is rounded before it is an exponent, and both parts of the sum cancel near 0",
 		},
 	})
 
@@ -62,8 +62,8 @@ var (
 		Name: "pow", Arity: 2, Rule: Rule{Accept: Numbers},
 		Float: func(x, y, _ float64) float64 { return pow(x, y) },
 		Int:   func(_ DType, x, y, _ int64) int64 { return powInt(x, y) },
-		WGSL:  WGSL{Float: "pow_($x, $y)", Int: "pow_$T_($x, $y)"},
-		Tol:   Tol{ULP: 16, Reason: "y magnifies the error of log x by up to 128, less the bits a split logarithm adds"},
+		WGSL:  WGSL{Float: "pow_($x, $y)", Int: "pow_$T_($x, $y)", Int64: "pow64_($x, $y)"},
+		Tol:   Tol{ULP: 4, Reason: "a logarithm of two float32, and a polynomial"},
 	})
 
 	// Hypot is √(x² + y²) without overflow: ∞ if x or y is, even beside a NaN.
@@ -123,6 +123,16 @@ func logAddExp(x, y float64) float64 {
 		return x + math.Ln2
 	}
 	return max(x, y) + math.Log1p(math.Exp(-math.Abs(x-y)))
+}
+
+// logAddExpScale is the greater operand with the rest, log(1 + exp(-d)), magnified by the rounding of d.
+func logAddExpScale(x, y float64) float64 {
+	d := math.Abs(x - y)
+	rest := 0.0
+	if d < 750 { // else it is 0, times ∞ perhaps
+		rest = math.Log1p(math.Exp(-d)) * (1 + d)
+	}
+	return math.Abs(max(x, y)) + rest
 }
 
 // powInt squares and multiplies, wrapping.

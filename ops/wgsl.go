@@ -10,7 +10,7 @@ import "strings"
 //	Int64  as vec2<u32>, the low word first
 //
 // $x, $y and $z stand for the names of the operands and $T for the WGSL type that holds them. Functions
-// whose names end in _ are in shaders/prelude.wgsl. Where Int is empty and the operation takes integers,
+// whose names end in _ are in shaders/prelude. Where Int is empty and the operation takes integers,
 // Float serves for both. An empty expression says that there is none, and the backend lacks the operation
 // on that type.
 type WGSL struct {
