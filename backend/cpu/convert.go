@@ -51,7 +51,7 @@ func round[T term](dst []byte, d ops.DType, src []T) {
 		}
 	case ops.Float32:
 		convert(typed[float32](dst), src)
-	case ops.Float64:
+	default: // Float64
 		convert(typed[float64](dst), src)
 	}
 }

@@ -41,8 +41,9 @@ func (j *job) runMatMul(k *backend.MatMul) error {
 		return runProduct[int32, int64](j, k, code)
 	case ops.Uint8, ops.Int8, ops.Int32, ops.Uint32:
 		return runProduct[int32, int32](j, k, code)
+	default:
+		return fmt.Errorf("sum of type %s: %w", k.Acc, backend.ErrDType)
 	}
-	return fmt.Errorf("sum of type %s: %w", k.Acc, backend.ErrDType)
 }
 
 func runProduct[T, S term](j *job, k *backend.MatMul, code *matMulCode) error {

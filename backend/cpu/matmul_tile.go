@@ -90,18 +90,18 @@ func (w *worker) free() {
 // tiling returns the size of tiles: small enough for each processor to have a few, if there is work for
 // them. It changes no result.
 func (p *gemm[T, S]) tiling() (rows, cols int) {
-	rows, cols = min(tileRows, roundUp(p.m, 8)), min(tileCols, roundUp(p.n, 8))
+	rows, cols = min(tileRows, roundUp(p.m)), min(tileCols, roundUp(p.n))
 	if p.m <= fewRows {
-		cols = min(fewCols, roundUp(p.n, 8))
+		cols = min(fewCols, roundUp(p.n))
 	}
 	const worth = 1 << 17
 	enough := 4 * runtime.GOMAXPROCS(0)
 	for p.batch*((p.m+rows-1)/rows)*((p.n+cols-1)/cols) < enough && rows*cols*p.k > worth {
 		switch {
 		case cols >= rows && cols > minTile:
-			cols = roundUp(cols/2, 8)
+			cols = roundUp(cols / 2)
 		case rows > minTile:
-			rows = roundUp(rows/2, 8)
+			rows = roundUp(rows / 2)
 		default:
 			return rows, cols
 		}
@@ -109,7 +109,8 @@ func (p *gemm[T, S]) tiling() (rows, cols int) {
 	return rows, cols
 }
 
-func roundUp(n, multiple int) int { return max(1, (n+multiple-1)/multiple) * multiple }
+// roundUp returns the multiple of 8 that is not less than n, nor 0.
+func roundUp(n int) int { return max(8, (n+7)&^7) }
 
 // tile computes rows m0 to m1 and columns n0 to n1 of the product of one batch.
 func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
@@ -163,7 +164,7 @@ func (p *gemm[T, S]) panel(w *worker, f *factor[T], group int, aligned bool, r0,
 		return f.data[f.off+r0*f.row+k0:], f.row
 	}
 	if ld = (k1 - k0) * group; group == 1 {
-		ld = roundUp(ld, 8) // rows begin at vectors
+		ld = roundUp(ld) // rows begin at vectors
 	}
 	x = take[T](w.scratch, (r1-r0+group-1)/group*ld)
 	f.pack(w, x, group, ld, r0, r1, k0, k1)
