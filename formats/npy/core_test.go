@@ -61,6 +61,8 @@ func encode(d ops.DType, vs ...float64) []byte {
 			b = le.AppendUint32(b, math.Float32bits(float32(v)))
 		case ops.Float64:
 			b = le.AppendUint64(b, math.Float64bits(v))
+		default:
+			panic(d)
 		}
 	}
 	return b
@@ -251,7 +253,7 @@ func TestStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := ReadHeader(r); err != io.EOF {
+	if _, err := ReadHeader(r); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v, want EOF", err)
 	}
 	broken := errors.New("broken")
@@ -475,7 +477,7 @@ func FuzzReadNPY(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, data, err := load(b)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "npy: ") && err != io.EOF {
+			if !strings.HasPrefix(err.Error(), "npy: ") && !errors.Is(err, io.EOF) {
 				t.Errorf("error %q", err)
 			}
 			return

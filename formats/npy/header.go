@@ -76,7 +76,7 @@ func ReadHeader(r io.Reader) (*Header, error) {
 
 // readError wraps the error of io.ReadFull after n of want bytes of what, which begin at byte at.
 func readError(what string, n, want, at int, err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("npy: %s: %d of %d bytes at byte %d: %w", what, n, want, at, err)

@@ -52,7 +52,7 @@ func ReadFile(path string) (*tensor.Tensor, error) {
 
 func readFile(f *os.File) (*tensor.Tensor, error) {
 	h, err := ReadHeader(f)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("npy: empty file: %w", ErrFormat)
 	}
 	if err != nil {

@@ -118,7 +118,7 @@ func (a *Archive) read(name string, elements bool) (*Header, []byte, error) {
 
 func (a *Archive) readEntry(f *zip.File, r io.Reader, elements bool) (*Header, []byte, error) {
 	h, err := ReadHeader(r)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("npy: empty entry: %w", ErrFormat)
 	}
 	if err != nil {

@@ -240,14 +240,14 @@ func TestReference(t *testing.T) {
 
 func golden(t *testing.T, name string) (ops.DType, backend.Shape, []float64) {
 	t.Helper()
-	switch {
-	case name == "scalar":
+	switch name {
+	case "scalar":
 		return ops.Float32, backend.Shape{}, []float64{7}
-	case name == "empty":
+	case "empty":
 		return ops.Float32, backend.Shape{3, 0, 2}, nil
-	case name == "":
+	case "":
 		return ops.Float32, backend.Shape{1}, []float64{1}
-	case name == odd:
+	case odd:
 		return ops.Float32, backend.Shape{1}, []float64{2}
 	}
 	if w, ok := map[string]string{"int16": "int32", "uint16": "uint32", "uint64": "int64"}[name]; ok {
@@ -284,6 +284,8 @@ func encodeAs(d ops.DType, vs ...float64) []byte {
 			b = le.AppendUint32(b, math.Float32bits(float32(v)))
 		case ops.Float64:
 			b = le.AppendUint64(b, math.Float64bits(v))
+		default:
+			panic(d)
 		}
 	}
 	return b
