@@ -19,13 +19,25 @@ type Device struct {
 
 	lock  ctxMutex // guards what follows and the nodes of the device; never held while kernels run
 	walks uint64   // counts the walks over the graph, to mark nodes
+	cache cache
+
+	limit    int             // operands a kernel may have
+	fallback backend.Backend // runs kernels that b does not support; opened when one is met
+	warned   map[string]bool // of which kernels that was logged
 
 	stats counters
 }
 
 // NewDevice returns a device named name that computes on b.
 func NewDevice(name string, b backend.Backend) *Device {
-	d := &Device{name: name, b: b, lock: make(ctxMutex, 1)}
+	d := &Device{
+		name:   name,
+		b:      b,
+		lock:   make(ctxMutex, 1),
+		cache:  newCache(),
+		limit:  b.Info().MaxOperands,
+		warned: map[string]bool{},
+	}
 	d.host, _ = b.(backend.HostBackend)
 	return d
 }
@@ -38,7 +50,17 @@ func (d *Device) Backend() backend.Backend { return d.b }
 
 // Close closes the backend. What is computed on the device later fails with an error of kind
 // [backend.ErrDevice].
-func (d *Device) Close() error { return d.b.Close() }
+func (d *Device) Close() error {
+	err := d.b.Close()
+	if d.lock.Lock(context.Background()) == nil {
+		defer d.lock.Unlock()
+		if d.fallback != nil {
+			err = errors.Join(err, d.fallback.Close())
+			d.fallback = nil
+		}
+	}
+	return err
+}
 
 // Stats are counts since the device was made, and the memory in use now.
 type Stats struct {
@@ -104,6 +126,9 @@ func (m ctxMutex) Lock(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// must takes the lock, however long that takes. It is held only for moments.
+func (m ctxMutex) must() { m <- struct{}{} }
 
 // Unlock gives the lock back.
 func (m ctxMutex) Unlock() { <-m }

@@ -14,18 +14,17 @@ func Eval(ctx context.Context, nodes ...*Node) error {
 		return err
 	}
 	for i, n := range nodes {
-		d := n.Device
-		if i > 0 && seenDevice(nodes[:i], d) {
+		if i > 0 && hasDevice(nodes[:i], n.Device) {
 			continue
 		}
-		if err := d.eval(ctx, nodes[i:]); err != nil {
+		if err := n.Device.eval(ctx, nodes[i:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func seenDevice(nodes []*Node, d *Device) bool {
+func hasDevice(nodes []*Node, d *Device) bool {
 	for _, n := range nodes {
 		if n.Device == d {
 			return true
@@ -37,131 +36,73 @@ func seenDevice(nodes []*Node, d *Device) bool {
 // eval computes those of nodes that are on d.
 func (d *Device) eval(ctx context.Context, nodes []*Node) error {
 	for {
-		f := &flight{d: d}
-		if err := d.lock.Lock(ctx); err != nil {
+		f := newFlight(d)
+		again, err := f.fly(ctx, nodes)
+		f.recycle()
+		if !again {
 			return err
 		}
-		err := f.walk(nodes)
-		switch {
-		case err != nil || f.work == 0:
-			d.lock.Unlock()
-			return err
-		case f.busy != nil:
-			wait := f.busy.wait()
-			d.lock.Unlock()
-			select {
-			case <-wait:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			continue
-		}
-		f.take()
+	}
+}
+
+// fly computes nodes. It reports again if it has only made ready for that: brought data to the device, or
+// waited for another flight.
+func (f *flight) fly(ctx context.Context, nodes []*Node) (again bool, err error) {
+	d := f.d
+	if err := d.lock.Lock(ctx); err != nil {
+		return false, err
+	}
+	err = f.walk(nodes)
+	if err != nil || f.work == 0 {
 		d.lock.Unlock()
-		if f.moves > 0 {
-			err = f.move(ctx)
-		} else {
-			d.stats.evals.Add(1)
-			err = f.run(ctx)
-		}
-		f.land(err == nil)
-		if err != nil || f.moves == 0 {
-			return err
-		}
+		return false, err
 	}
-}
-
-// A flight is one Eval on one device: what it computes, from the walk over the graph to the results.
-type flight struct {
-	d     *Device
-	done  chan struct{} // closed at the end, if anybody waits
-	order []*Node       // what the nodes asked for need, inputs before those who read them
-	stack []frame
-	work  int     // how many of order are to be computed
-	moves int     // how many of order are data to be brought to the device first
-	busy  *flight // another that computes one of them at the moment
-
-	results []result
-}
-
-// A result is the memory that a flight computes a node into.
-type result struct {
-	n *Node
-	s *storage
-}
-
-type frame struct {
-	n    *Node
-	next int // input to visit
-}
-
-// walk lists what the nodes on f's device need. The caller holds the lock.
-func (f *flight) walk(nodes []*Node) error {
-	f.d.walks++
-	for _, n := range nodes {
-		if n.Device != f.d {
-			continue
-		}
-		if err := f.visit(n); err != nil {
-			return err
+	if f.busy != nil {
+		wait := f.busy.wait()
+		d.lock.Unlock()
+		select {
+		case <-wait:
+			return true, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
 		}
 	}
-	return nil
+	if f.moves > 0 {
+		f.takeMoves()
+		d.lock.Unlock()
+		err = f.move(ctx)
+		f.landMoves(err == nil)
+		return err == nil, err
+	}
+	if f.binding, err = d.binding(&f.key, f.order, f.facts); err != nil {
+		d.lock.Unlock()
+		return false, err
+	}
+	f.take()
+	d.lock.Unlock()
+	d.stats.evals.Add(1)
+	err = f.run(ctx)
+	f.land(err == nil)
+	return false, err
 }
 
-func (f *flight) visit(root *Node) error {
-	if root.mark == f.d.walks || root.mem.Load() != nil {
-		return root.available()
-	}
-	f.stack = append(f.stack[:0], frame{n: root})
-	root.mark = f.d.walks
-	for len(f.stack) > 0 {
-		top := &f.stack[len(f.stack)-1]
-		n := top.n
-		if top.next == 0 {
-			if err := n.available(); err != nil {
-				return err
-			}
-		}
-		if n.mem.Load() == nil && n.kind != kindTransfer && top.next < len(n.in) {
-			m := n.in[top.next].Node
-			top.next++
-			if m.mark != f.d.walks {
-				m.mark = f.d.walks
-				f.stack = append(f.stack, frame{n: m})
-			}
-			continue
-		}
-		f.stack = f.stack[:len(f.stack)-1]
-		f.add(n)
-	}
-	return nil
-}
-
-func (f *flight) add(n *Node) {
-	n.id = int32(len(f.order))
-	f.order = append(f.order, n)
-	if n.mem.Load() != nil {
-		return
-	}
-	if n.claim != nil {
-		f.busy = n.claim
-	}
-	f.work++
-	if n.kind == kindData || n.kind == kindTransfer {
-		f.moves++
-	}
-}
-
-// take claims what f will compute. The caller holds the lock.
+// take claims what f computes. The caller holds the lock.
 func (f *flight) take() {
-	for _, n := range f.order {
-		if s := n.mem.Load(); s != nil {
+	if n := len(f.order); cap(f.bufs) < n {
+		f.bufs = make([]backend.Buffer, n)
+	} else {
+		f.bufs = f.bufs[:n]
+	}
+	for i, n := range f.order {
+		switch s := n.mem.Load(); {
+		case s != nil:
 			s.pins++
-			continue
-		}
-		if f.moves == 0 || n.kind == kindData || n.kind == kindTransfer {
+			f.bufs[i] = s.buf
+		case f.facts[i].todo:
 			n.claim = f
+		}
+		if f.facts[i].inPlace {
+			n.in[0].Node.gone = goneTorn // from now on it has the old content no more
 		}
 	}
 }
@@ -176,65 +117,136 @@ func (f *flight) wait() <-chan struct{} {
 
 // land ends the claims of f and, if all went well, gives the nodes their results.
 func (f *flight) land(ok bool) {
-	d := f.d
-	if d.lock.Lock(context.Background()) != nil {
-		return // cannot happen: the context never ends
-	}
-	defer d.lock.Unlock()
-	for _, n := range f.order {
-		if n.claim == f {
-			n.claim = nil
-		} else if s := n.mem.Load(); s != nil {
+	f.d.lock.must()
+	defer f.d.lock.Unlock()
+	for i, n := range f.order {
+		switch s := n.mem.Load(); {
+		case s != nil:
 			s.unpin()
+		case f.facts[i].todo:
+			n.claim = nil
+		}
+		if f.facts[i].inPlace && !ok && !f.began {
+			n.in[0].Node.gone = 0
 		}
 	}
-	for _, r := range f.results {
-		if !ok {
-			r.s.free()
-			continue
+	for _, buf := range f.slots {
+		buf.Release()
+	}
+	if ok {
+		f.publish()
+	} else {
+		for _, buf := range f.fresh {
+			buf.Release()
 		}
-		r.n.publish(r.s)
 	}
 	if f.done != nil {
 		close(f.done)
 	}
 }
 
-// publish gives n its result and forgets how it came about.
-func (n *Node) publish(s *storage) {
-	if n.gone == goneReleased { // while it was computed
-		s.free()
+// publish gives the nodes their results.
+func (f *flight) publish() {
+	for _, r := range f.binding.results {
+		n := f.order[r.node]
+		var s *storage
+		switch r.slot {
+		case ownSlot:
+			s = newStorage(f.bufs[r.node])
+		case inPlaceSlot:
+			prev := n.in[0].Node
+			s = prev.mem.Load()
+			prev.mem.Store(nil)
+			prev.gone = goneOverwritten
+		default:
+			continue
+		}
+		n.mem.Store(s) // for a version that is overwritten within f, until that has happened
+	}
+	for i, n := range f.order {
+		if !f.facts[i].todo {
+			continue
+		}
+		if !n.took {
+			n.took = true
+			for j := range n.in {
+				n.in[j].Node.readers.Add(-1)
+			}
+		}
+		if s := n.mem.Load(); s != nil {
+			n.settle(s, f.facts[i].must)
+		}
+	}
+}
+
+// settle lets n, which has its result in s, forget how it came about, or the result if it is not wanted.
+func (n *Node) settle(s *storage, keep bool) {
+	if keep && n.gone == 0 {
+		n.in, n.attr = nil, nil
 		return
 	}
-	n.mem.Store(s)
-	for _, e := range n.in {
-		e.Node.readers.Add(-1)
+	n.mem.Store(nil)
+	s.free()
+}
+
+// takeMoves claims the data to be brought to the device.
+func (f *flight) takeMoves() {
+	for _, n := range f.order {
+		if n.mem.Load() == nil && (n.kind == kindData || n.kind == kindTransfer) {
+			n.claim = f
+			f.moved = append(f.moved, moved{n: n})
+		}
 	}
-	n.in, n.attr = nil, nil
 }
 
 // move brings data of the program and of other devices to the device.
 func (f *flight) move(ctx context.Context) error {
-	for _, n := range f.order {
-		if n.claim != f {
-			continue
-		}
-		data, ok := n.attr.([]byte)
-		if n.kind == kindTransfer {
-			var err error
-			if data, err = Bytes(ctx, n.in[0]); err != nil {
+	for i := range f.moved {
+		m := &f.moved[i]
+		data, _ := m.n.attr.([]byte)
+		var err error
+		if m.n.kind == kindTransfer {
+			if data, err = f.d.fetch(ctx, m.n.in[0]); err != nil {
 				return fmt.Errorf("graph: to %s: %w", f.d.name, err)
 			}
-		} else if !ok {
-			continue
 		}
-		buf, err := f.d.upload(data)
-		if err != nil {
+		if m.buf, err = f.d.upload(data); err != nil {
 			return err
 		}
-		f.results = append(f.results, result{n, newStorage(buf)})
 	}
 	return nil
+}
+
+// landMoves ends the claims of takeMoves.
+func (f *flight) landMoves(ok bool) {
+	f.d.lock.must()
+	defer f.d.lock.Unlock()
+	for _, m := range f.moved {
+		m.n.claim = nil
+		switch {
+		case m.buf == nil:
+		case !ok || m.n.gone != 0:
+			m.buf.Release()
+		default:
+			m.n.mem.Store(newStorage(m.buf))
+			for i := range m.n.in {
+				m.n.in[i].Node.readers.Add(-1)
+			}
+			m.n.in, m.n.attr = nil, nil
+		}
+	}
+	if f.done != nil {
+		close(f.done)
+	}
+}
+
+// fetch returns the elements of e, which is on another device, for an upload to d.
+func (d *Device) fetch(ctx context.Context, e Edge) ([]byte, error) {
+	if d.host == nil {
+		return Bytes(ctx, e)
+	}
+	data := make([]byte, e.Layout.Len()*e.Node.DType.Size()) // d will keep it
+	return data, Read(ctx, e, data)
 }
 
 // upload returns a buffer that holds data, or that is data where the device can use it in place.

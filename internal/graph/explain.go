@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
 )
 
 // An Explanation lists the kernels that an Eval would run, in order.
@@ -17,6 +18,141 @@ type KernelInfo struct {
 	Shape   backend.Shape
 	In, Out []string // "float32 [2 3]"
 	Bytes   int      // read and written
+}
+
+// Explain lists the kernels that an Eval of nodes would run now. It runs nothing.
+func Explain(nodes ...*Node) (Explanation, error) {
+	var e Explanation
+	seen := map[*Node]bool{}
+	for i, n := range nodes {
+		if i > 0 && hasDevice(nodes[:i], n.Device) {
+			continue
+		}
+		if err := e.add(n.Device, nodes[i:], seen); err != nil {
+			return Explanation{}, err
+		}
+	}
+	return e, nil
+}
+
+// add adds the kernels for those of nodes that are on d. Seen are the transfers already explained.
+func (e *Explanation) add(d *Device, nodes []*Node, seen map[*Node]bool) error {
+	f := newFlight(d)
+	defer f.recycle()
+	moves, err := f.explain(nodes)
+	if err != nil {
+		return err
+	}
+	for i, n := range moves {
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		from := f.sources[i]
+		if err := e.add(from.Node.Device, []*Node{from.Node}, seen); err != nil {
+			return err
+		}
+		e.Kernels = append(e.Kernels, KernelInfo{
+			Family: "transfer",
+			Shape:  n.Shape,
+			In:     []string{describe(n.DType, n.Shape)},
+			Out:    []string{describe(n.DType, n.Shape)},
+			Bytes:  2 * n.Shape.Len() * n.DType.Size(),
+		})
+	}
+	if f.binding != nil {
+		for i := range f.binding.steps {
+			e.Kernels = append(e.Kernels, f.info(&f.binding.steps[i]))
+		}
+	}
+	return nil
+}
+
+// explain finds the plan of nodes, and the transfers that come first with where they come from.
+func (f *flight) explain(nodes []*Node) (moves []*Node, err error) {
+	d := f.d
+	d.lock.must()
+	defer d.lock.Unlock()
+	f.explaining = true
+	if err := f.walk(nodes); err != nil {
+		return nil, err
+	}
+	work := false
+	for i, n := range f.order {
+		if n.kind == kindTransfer && f.facts[i].todo {
+			moves = append(moves, n)
+			f.sources = append(f.sources, n.in[0])
+		}
+		if n.kind == kindTransfer || n.kind == kindData {
+			f.facts[i].todo = false // as it will be by then
+		}
+		work = work || f.facts[i].todo
+	}
+	if !work {
+		return moves, nil
+	}
+	p, err := d.plan(f.order, f.facts)
+	if err != nil {
+		return nil, err
+	}
+	if f.binding = p.bind(f.order, f.facts); f.binding == nil {
+		return nil, errUnsuited(p)
+	}
+	return moves, nil
+}
+
+// info describes a step.
+func (f *flight) info(s *boundStep) KernelInfo {
+	k := KernelInfo{Family: s.kernel.kernel.Family(), Shape: s.shape}
+	for i, o := range s.in {
+		n := f.order[s.kernel.values[s.kernel.operands[i].value].node]
+		k.In = append(k.In, describe(n.DType, n.Shape))
+		if s.inNode[i] >= 0 {
+			k.Bytes += touched(o.Layout) * o.DType.Size()
+		}
+	}
+	for i, o := range s.out {
+		n := f.order[s.outNode[i]]
+		k.Out = append(k.Out, describe(n.DType, n.Shape))
+		k.Bytes += touched(o.Layout) * o.DType.Size()
+	}
+	for i := len(s.kernel.log) - 1; i >= 0; i-- { // what is read came in after its reader
+		n := f.order[s.kernel.values[s.kernel.log[i].value].node]
+		if name := n.opName(); name != "" {
+			k.Ops = append(k.Ops, name)
+		}
+	}
+	return k
+}
+
+// touched returns how many elements of memory a kernel reads or writes at l.
+func touched(l backend.Layout) int {
+	n := 1
+	for a, d := range l.Shape {
+		if l.Strides[a] != 0 || d == 0 {
+			n *= d
+		}
+	}
+	return n
+}
+
+func describe(t ops.DType, s backend.Shape) string { return t.String() + " " + s.String() }
+
+// opName returns the name of what n does, or "" for what needs no mention.
+func (n *Node) opName() string {
+	switch n.kind {
+	case kindApply:
+		return n.op.Name
+	case kindCast:
+		return n.DType.String()
+	case kindReduce:
+		return n.red.String()
+	case kindScan:
+		return "cum" + n.red.String()
+	case kindMatMul, kindConv, kindPool, kindGather:
+		return [...]string{"matmul", "conv", "pool", "gather"}[n.kind-kindMatMul]
+	}
+	return ""
 }
 
 // String prints a kernel a line.

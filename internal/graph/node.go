@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"context"
 	"sync/atomic"
 
 	"github.com/weft-go/weft/backend"
@@ -51,8 +50,9 @@ func Of(n *Node) Edge {
 	return Edge{n, backend.Layout{Shape: n.Shape, Strides: n.strides}}
 }
 
-// Computed reports whether n holds its result, in the memory of its device or of the program.
-func (n *Node) Computed() bool { return n.mem.Load() != nil || n.kind == kindData }
+// Computed reports whether there is nothing to compute for n: it holds its result, in the memory of its
+// device or of the program, or is a constant or an index.
+func (n *Node) Computed() bool { return n.mem.Load() != nil || n.kind.leaf() }
 
 // A kind says what a node is.
 type kind uint8
@@ -86,6 +86,7 @@ type gone uint8
 
 const (
 	goneReleased    gone = iota + 1 // Release was called
+	goneTorn                        // a later version of the variable is being written over it, or that failed
 	goneOverwritten                 // a later version of the variable was written over it
 )
 
@@ -141,6 +142,9 @@ func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *N
 // dense and row-major. The data reaches the device when a kernel first reads it.
 func Host(d *Device, t ops.DType, shape backend.Shape, data []byte) *Node {
 	n := newNode(kindData, d, t, shape)
+	if data == nil {
+		data = []byte{}
+	}
 	n.attr = data
 	return n
 }
@@ -285,9 +289,10 @@ func Transfer(d *Device, in Edge) *Node {
 // hostData returns the data of the program that n stands for, or nil if n is something else, was released,
 // or has its data on the device by now.
 func (n *Node) hostData() []byte {
-	if n.kind != kindData || n.Device.lock.Lock(context.Background()) != nil {
+	if n.kind != kindData {
 		return nil
 	}
+	n.Device.lock.must()
 	defer n.Device.lock.Unlock()
 	data, _ := n.attr.([]byte)
 	return data

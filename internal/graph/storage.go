@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 
@@ -18,7 +17,6 @@ type storage struct {
 
 	released bool            // Release was called
 	cleanup  runtime.Cleanup // gives buf back
-	writable bool            // the memory of a variable, which its next version may write over
 }
 
 // newStorage returns a storage of buf that gives it back when it is reached no more.
@@ -45,9 +43,7 @@ func (s *storage) free() {
 // that is not computed loses the right to be.
 func Release(n *Node) {
 	d := n.Device
-	if d.lock.Lock(context.Background()) != nil {
-		return // cannot happen: the context never ends
-	}
+	d.lock.must()
 	defer d.lock.Unlock()
 	if n.gone != 0 {
 		return
@@ -68,7 +64,7 @@ func (n *Node) available() error {
 	switch n.gone {
 	case goneReleased:
 		return fmt.Errorf("graph: %s %v was released: %w", n.DType, n.Shape, backend.ErrDevice)
-	case goneOverwritten:
+	case goneTorn, goneOverwritten:
 		return fmt.Errorf("graph: this version of the variable %s %v was overwritten by a later one: %w",
 			n.DType, n.Shape, backend.ErrDevice)
 	}

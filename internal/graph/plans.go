@@ -1,0 +1,131 @@
+package graph
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// binding returns how to compute nodes: a binding that is there already, one of a plan that is there, or one
+// of a new plan. The caller holds the lock.
+func (d *Device) binding(k *key, nodes []*Node, facts []facts) (*binding, error) {
+	b, plans := d.cache.lookup(k)
+	if b != nil {
+		d.stats.planHits.Add(1)
+		return b, nil
+	}
+	for _, p := range plans {
+		if b := p.bind(nodes, facts); b != nil {
+			d.cache.addBinding(k, b)
+			d.stats.planHits.Add(1)
+			return b, nil
+		}
+	}
+	p, err := d.plan(nodes, facts)
+	if err != nil {
+		return nil, err
+	}
+	d.stats.plans.Add(1)
+	if b = p.bind(nodes, facts); b == nil {
+		return nil, errUnsuited(p)
+	}
+	d.cache.addPlan(k, p)
+	d.cache.addBinding(k, b)
+	return b, nil
+}
+
+// errUnsuited is an error in this package: a plan is for what it was made for at least.
+func errUnsuited(p *plan) error {
+	return fmt.Errorf("graph: a plan of %d kernels does not suit what it was made for", len(p.kernels))
+}
+
+// plan divides the part of the graph into kernels that the device supports. Where it does not support one,
+// the nodes in it are kept apart and the plan is made again; a node that is not supported by itself is left
+// to another device.
+func (d *Device) plan(nodes []*Node, facts []facts) (*plan, error) {
+	for {
+		p := planner{nodes: nodes, facts: facts, limit: d.limit}
+		pl, again := &plan{}, false
+		for _, g := range p.divide() {
+			k, err := emit(nodes, g)
+			if err == nil && d.b.Supports(k.kernel) {
+				pl.kernels = append(pl.kernels, k)
+				continue
+			}
+			if g.part(facts) {
+				again = true
+				continue
+			}
+			if err == nil {
+				err = d.fallBack(k, nodes)
+			}
+			if err != nil {
+				return nil, err
+			}
+			k.fallback = true
+			pl.fallbacks++
+			pl.kernels = append(pl.kernels, k)
+		}
+		if !again {
+			return pl, nil
+		}
+	}
+}
+
+// part asks that the nodes of g be kept apart, further than before. It reports false if there is only one.
+func (g *group) part(facts []facts) bool {
+	if len(g.log) < 2 {
+		return false
+	}
+	next := apartHeavy
+	if g.anchor < 0 {
+		next = apartAlways
+	}
+	for _, e := range g.log {
+		next = max(next, min(facts[g.values[e.value].node].apart+1, apartAlways))
+	}
+	for _, e := range g.log {
+		f := &facts[g.values[e.value].node]
+		f.apart = max(f.apart, next)
+	}
+	return true // an operation that shares a kernel with another could be kept further apart
+}
+
+// fallBack prepares for another device to run k, or returns an error of kind [backend.ErrUnsupported].
+func (d *Device) fallBack(k *kernel, nodes []*Node) error {
+	name := k.kernel.Family()
+	for _, o := range k.outs {
+		name += fmt.Sprintf(" of %s", nodes[o.node].DType)
+	}
+	if os.Getenv("WEFT_STRICT") == "1" {
+		return fmt.Errorf("graph: %s on %s, and WEFT_STRICT=1: %w", name, d.name, backend.ErrUnsupported)
+	}
+	if err := d.openFallback(); err != nil {
+		return fmt.Errorf("graph: %s on %s: %w (%w)", name, d.name, backend.ErrUnsupported, err)
+	}
+	if !d.warned[name] {
+		d.warned[name] = true
+		slog.Warn("weft: not supported by the device, computed by another", "kernel", name, "device", d.name,
+			"by", d.fallback.Info().Name)
+	}
+	return nil
+}
+
+// openFallback opens the device for kernels that d does not support: the CPU, which supports all.
+func (d *Device) openFallback() error {
+	if d.fallback != nil {
+		return nil
+	}
+	const cpu = "cpu"
+	if d.b.Info().Name == cpu {
+		return fmt.Errorf("%s is the last resort", cpu)
+	}
+	b, err := backend.Open(cpu, 0)
+	if err != nil {
+		return err
+	}
+	d.fallback = b
+	return nil
+}

@@ -1,0 +1,167 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/backend"
+)
+
+// run computes what f has claimed, by its binding.
+func (f *flight) run(ctx context.Context) error {
+	d := f.d
+	if err := f.allocate(); err != nil {
+		return err
+	}
+	steps := f.steps()
+	f.began = true
+	var err error
+	if f.binding.plan.fallbacks == 0 {
+		err = d.b.Run(ctx, steps)
+	} else {
+		err = f.runMixed(ctx, steps)
+	}
+	if err != nil {
+		return fmt.Errorf("graph: run of %d kernels on %s: %w", len(steps), d.name, err)
+	}
+	d.stats.kernels.Add(int64(len(steps)))
+	return nil
+}
+
+// allocate gets the memory that the steps write to.
+func (f *flight) allocate() error {
+	b := f.binding
+	for _, size := range b.slots {
+		buf, err := f.d.alloc(size)
+		if err != nil {
+			return err
+		}
+		f.slots = append(f.slots, buf)
+	}
+	for _, r := range b.results {
+		switch r.slot {
+		case inPlaceSlot: // filled in below
+		case ownSlot:
+			buf, err := f.d.alloc(r.bytes)
+			if err != nil {
+				return err
+			}
+			f.fresh = append(f.fresh, buf)
+			f.bufs[r.node] = buf
+		default:
+			f.bufs[r.node] = f.slots[r.slot]
+		}
+	}
+	for i := range f.facts { // the version before comes before
+		if f.facts[i].inPlace {
+			f.bufs[i] = f.bufs[f.order[i].in[0].Node.id]
+		}
+	}
+	return nil
+}
+
+// steps returns the steps of f's binding, with memory and constants.
+func (f *flight) steps() []backend.Step {
+	b := f.binding
+	for i := range b.steps {
+		s := &b.steps[i]
+		step := backend.Step{Kernel: s.kernel.kernel, Shape: s.shape}
+		step.In = f.fill(s.in, s.inNode)
+		step.Out = f.fill(s.out, s.outNode)
+		if n := len(f.consts); len(s.kernel.consts) > 0 {
+			for _, c := range s.kernel.consts {
+				f.consts = append(f.consts, f.order[c].bits)
+			}
+			step.Consts = f.consts[n:len(f.consts):len(f.consts)]
+		}
+		f.list = append(f.list, step)
+	}
+	return f.list
+}
+
+// fill returns operands with the memory of nodes.
+func (f *flight) fill(operands []backend.Operand, nodes []int32) []backend.Operand {
+	n := len(f.operands)
+	f.operands = append(f.operands, operands...)
+	filled := f.operands[n:len(f.operands):len(f.operands)]
+	for i, node := range nodes {
+		if node >= 0 {
+			filled[i].Buf = f.bufs[node]
+		}
+	}
+	return filled
+}
+
+// runMixed runs steps of which another device has to run some.
+func (f *flight) runMixed(ctx context.Context, steps []backend.Step) error {
+	d := f.d
+	from := 0
+	for i := range steps {
+		if !f.binding.steps[i].kernel.fallback {
+			continue
+		}
+		if from < i {
+			if err := d.b.Run(ctx, steps[from:i]); err != nil {
+				return err
+			}
+		}
+		if err := d.runElsewhere(ctx, steps[i]); err != nil {
+			return err
+		}
+		d.stats.fallbacks.Add(1)
+		from = i + 1
+	}
+	if from == len(steps) {
+		return nil
+	}
+	return d.b.Run(ctx, steps[from:])
+}
+
+// runElsewhere runs step on the fallback device: it brings the operands there and the results back.
+func (d *Device) runElsewhere(ctx context.Context, step backend.Step) error {
+	there := step
+	there.In = append([]backend.Operand(nil), step.In...)
+	there.Out = append([]backend.Operand(nil), step.Out...)
+	moved := map[backend.Buffer]backend.Buffer{}
+	defer func() {
+		for _, b := range moved {
+			b.Release()
+		}
+	}()
+	for _, list := range [...][]backend.Operand{there.In, there.Out} {
+		for i := range list {
+			here := list[i].Buf
+			if here == nil {
+				continue
+			}
+			if moved[here] == nil {
+				b, err := d.fallback.Alloc(here.Size())
+				if err != nil {
+					return err
+				}
+				moved[here] = b
+				data := make([]byte, here.Size())
+				if err := d.b.Read(ctx, data, here, 0); err != nil {
+					return err
+				}
+				if err := d.fallback.Write(b, 0, data); err != nil {
+					return err
+				}
+			}
+			list[i].Buf = moved[here]
+		}
+	}
+	if err := d.fallback.Run(ctx, []backend.Step{there}); err != nil {
+		return err
+	}
+	for i, o := range there.Out {
+		data := make([]byte, o.Buf.Size())
+		if err := d.fallback.Read(ctx, data, o.Buf, 0); err != nil {
+			return err
+		}
+		if err := d.b.Write(step.Out[i].Buf, 0, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
