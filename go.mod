@@ -7,6 +7,8 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
+require github.com/cogentcore/webgpu v0.23.0
+
 require (
 	github.com/oliverbestmann/webgpu v1.36.0
 	github.com/oliverbestmann/webgpu/libs-android v0.0.0-20260628152806-6b27e30a172e // indirect

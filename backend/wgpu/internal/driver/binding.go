@@ -1,10 +1,8 @@
 package driver
 
-import "context"
-
 // binding is the native side of one open device. The device calls it with
-// checked values only, one call at a time (poll alone may run beside
-// others), and keeps every object alive through every call.
+// checked values only, one call at a time (poll alone may run beside others,
+// unless exclusive), and keeps every object alive through every call.
 type binding interface {
 	newBuffer(label string, size uint64, u Usage) (object, error)
 	writeBuffer(dst object, off uint64, src []byte) error
@@ -25,9 +23,10 @@ type binding interface {
 	// called once, from inside any later call, when the work is complete; it
 	// does not block. After an error nothing was submitted.
 	submit(steps []step, done func()) error
-	poll()  // never waits for the device
-	drain() // waits until all submitted work is done
-	release()
+	poll()           // never waits for the device
+	exclusive() bool // poll must not run beside another call
+	drain()          // waits until all submitted work is done
+	release(lost bool)
 }
 
 // object is a native object that its device owns.
@@ -65,12 +64,4 @@ type step struct {
 	obj, dst        object
 	off, dstOff     uint64
 	size            uint64
-}
-
-// native is what a build's binding offers before a device is open.
-type native interface {
-	// adapters lists what there is; the index is the place in the slice.
-	adapters() ([]Info, error)
-	// open opens adapter i with its own limits and the given features.
-	open(ctx context.Context, i int, o Options) (binding, Limits, Features, error)
 }

@@ -161,7 +161,7 @@ func (d *device) close() {
 	for _, l := range d.layouts {
 		l.Release()
 	}
-	d.b.release()
+	d.b.release(wasLost)
 	d.buffers, d.pipelines, d.groups, d.queries = table[buffer]{}, table[pipeline]{}, table[group]{}, table[queries]{}
 	d.layouts, d.steps = nil, nil
 }

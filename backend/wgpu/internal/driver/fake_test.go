@@ -71,9 +71,9 @@ func (f *fake) make(kind string, uses ...object) (object, error) {
 	return o, nil
 }
 
-func (f *fake) newBuffer(_ string, size uint64, _ Usage) (object, error) {
+func (f *fake) newBuffer(_ string, size uint64, u Usage) (object, error) {
 	o, err := f.make("buffer")
-	if err == nil {
+	if err == nil && (u == Readback || u == Upload) {
 		o.(*fakeObject).mem = make([]byte, size)
 	}
 	return o, err
@@ -137,8 +137,9 @@ func (f *fake) poll() {
 	f.done, f.maps = nil, nil
 }
 
-func (f *fake) drain()   { f.poll(); f.calls = append(f.calls, "drain") }
-func (f *fake) release() { f.calls = append(f.calls, "release") }
+func (f *fake) exclusive() bool { return true }
+func (f *fake) drain()          { f.poll(); f.calls = append(f.calls, "drain") }
+func (f *fake) release(bool)    { f.calls = append(f.calls, "release") }
 
 var bg = context.Background()
 

@@ -51,8 +51,6 @@ func (w *webgpu) adapters() ([]Info, error) {
 	return infos, nil
 }
 
-const installHint = "install a Vulkan driver (Debian: mesa-vulkan-drivers libvulkan1; Fedora: mesa-vulkan-drivers vulkan-loader; NVIDIA: the vendor's driver and libvulkan)"
-
 func describe(a *wgpu.Adapter) Info {
 	i := a.GetInfo()
 	info := Info{

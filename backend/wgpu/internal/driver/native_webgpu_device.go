@@ -201,7 +201,10 @@ func (n *webgpuDevice) poll() { n.dev.Poll(false, nil) }
 
 func (n *webgpuDevice) drain() { n.dev.Poll(true, nil) }
 
-func (n *webgpuDevice) release() {
+// exclusive: polls have been tried beside all other calls.
+func (n *webgpuDevice) exclusive() bool { return false }
+
+func (n *webgpuDevice) release(bool) {
 	n.queue.Release()
 	n.dev.Release()
 }

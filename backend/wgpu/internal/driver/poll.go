@@ -102,6 +102,10 @@ func (d *device) pollLoop() {
 }
 
 func (d *device) pollOnce() {
+	if d.b.exclusive() {
+		d.sem <- struct{}{}
+		defer d.unlock()
+	}
 	d.poll.native.Lock()
 	defer d.poll.native.Unlock()
 	d.b.poll()
