@@ -7,6 +7,10 @@
 //	cgo, -tags cogentcore    github.com/cogentcore/webgpu
 //	no cgo                   none: Adapters returns ErrUnavailable
 //
+// The first is the maintained continuation of the second, and the default. The
+// second is for comparison, and for programs that link the older library
+// already (the two do not fit into one program). It has no optional features.
+//
 // # Use
 //
 //	list, err := driver.Adapters()
@@ -40,8 +44,9 @@
 // Every method may be called from any goroutine. One lock a device is held
 // over each native call that can fail, because the library reports errors to
 // the device and not to the caller: with the lock each error reaches its
-// owner. Waiting happens outside the lock, and a context that ends is obeyed
-// at once even while a kernel runs; the device stays usable.
+// owner. Compiling is such a call. Waiting happens outside the lock, and a
+// context that ends is obeyed at once even while a kernel runs; the device
+// stays usable.
 //
 // Commands of one Submit, and Submits and Writes one after another, take
 // effect in order: a dispatch sees what earlier commands wrote.

@@ -1,6 +1,9 @@
 package driver
 
-import "context"
+import (
+	"context"
+	"runtime"
+)
 
 // native is what a build's binding offers before a device is open.
 type native interface {
@@ -11,4 +14,13 @@ type native interface {
 }
 
 // installHint says how to get an adapter.
-const installHint = "install a Vulkan driver (Debian: mesa-vulkan-drivers libvulkan1; Fedora: mesa-vulkan-drivers vulkan-loader; NVIDIA: the vendor's driver and libvulkan)"
+func installHint() string {
+	switch runtime.GOOS {
+	case "darwin", "ios":
+		return "needs a Mac with Metal"
+	case "windows":
+		return "install or update the driver of the GPU"
+	}
+	return "install a Vulkan driver and loader (Debian: mesa-vulkan-drivers libvulkan1; " +
+		"Fedora: mesa-vulkan-drivers vulkan-loader; NVIDIA: its own driver, and libvulkan)"
+}

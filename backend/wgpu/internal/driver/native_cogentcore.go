@@ -47,7 +47,7 @@ func (c *cogent) adapters() ([]Info, error) {
 		list = append(list, candidate{a, describeCogent(i, a.GetLimits().Limits)})
 	}
 	if len(list) == 0 {
-		return nil, errors.New("no adapter found: " + installHint)
+		return nil, errors.New("no adapter found: " + installHint())
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.info.Type, b.info.Type) })
 	infos := make([]Info, len(list))

@@ -5,6 +5,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"runtime"
 )
 
 // here says why this build has no device.
@@ -12,7 +13,12 @@ var here native = none{}
 
 type none struct{}
 
-var errNoBinding = errors.New("built without cgo (set CGO_ENABLED=1 and install a C compiler)")
+var errNoBinding = func() error {
+	if runtime.GOOS == "js" {
+		return errors.New("no binding for browsers yet")
+	}
+	return errors.New("built without cgo (set CGO_ENABLED=1 and install a C compiler)")
+}()
 
 func (none) adapters() ([]Info, error) { return nil, errNoBinding }
 

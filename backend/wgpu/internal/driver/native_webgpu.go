@@ -39,7 +39,7 @@ func (w *webgpu) adapters() ([]Info, error) {
 		list = append(list, candidate{a, describe(a)})
 	}
 	if len(list) == 0 {
-		return nil, errors.New("no adapter found: " + installHint)
+		return nil, errors.New("no adapter found: " + installHint())
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.info.Type, b.info.Type) })
 	infos := make([]Info, len(list))
