@@ -15,17 +15,19 @@ import (
 // A fake is a backend that runs kernels by the definitions of their operations: slow, and right to look at. It
 // checks what it is given, and fails a test that gives it something wrong.
 type fake struct {
-	t       testing.TB
-	refuse  func(backend.Kernel) bool // what it does not support
-	before  func()                    // called before a run
-	limit   int
-	wraps   bool // whether it is given data of the program in place
-	mu      sync.Mutex
-	fail    error // of the next run
-	live    int
-	peak    int
-	kernels []backend.Kernel        // run so far
-	seen    map[backend.Kernel]bool // compiled so far
+	t        testing.TB
+	refuse   func(backend.Kernel) bool // what it does not support
+	before   func()                    // called before a run
+	limit    int
+	wraps    bool // whether it is given data of the program in place
+	mu       sync.Mutex
+	fail     error // of the next run
+	live     int
+	peak     int
+	capacity int // bytes there are, when not 0
+	writes   int
+	kernels  []backend.Kernel        // run so far
+	seen     map[backend.Kernel]bool // compiled so far
 }
 
 func newFake(t testing.TB) *fake { return &fake{t: t, seen: map[backend.Kernel]bool{}} }
@@ -68,6 +70,9 @@ func (f *fake) Supports(k backend.Kernel) bool { return f.refuse == nil || !f.re
 func (f *fake) Alloc(bytes int) (backend.Buffer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.capacity > 0 && f.live+bytes > f.capacity {
+		return nil, fmt.Errorf("fake: %d bytes, of which %d are taken: %w", f.capacity, f.live, backend.ErrMemory)
+	}
 	f.live += bytes
 	f.peak = max(f.peak, f.live)
 	b := &fakeBuffer{f: f, data: make([]byte, bytes)}
@@ -76,6 +81,9 @@ func (f *fake) Alloc(bytes int) (backend.Buffer, error) {
 }
 
 func (f *fake) Write(dst backend.Buffer, off int, src []byte) error {
+	f.mu.Lock()
+	f.writes++
+	f.mu.Unlock()
 	copy(dst.(*fakeBuffer).data[off:], src)
 	return nil
 }

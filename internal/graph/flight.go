@@ -191,6 +191,14 @@ func (f *flight) decide() {
 			fact.inPlace = f.replaces(n)
 		}
 	}
+	for i, n := range f.order { // a version lasts until it is overwritten: it could not be computed again
+		if f.facts[i].todo && n.kind == kindUpdate {
+			f.facts[i].must = true
+			if f.facts[i].inPlace {
+				f.facts[n.in[0].Node.id].must = false
+			}
+		}
+	}
 }
 
 // replaces reports whether update n may take over the memory of the version before: that is the memory of
