@@ -52,6 +52,37 @@ func TestRowsAreWhole(t *testing.T) {
 	}
 }
 
+func TestWithinFlushing(t *testing.T) {
+	f := func(x float64) Value { return FloatValue(Float32, x) }
+	const tiny = 0x1p-130
+	for _, tc := range []struct {
+		name string
+		op   *Op
+		got  Value
+		args []Value
+		want bool
+	}{
+		{"kept", Mul, f(1), []Value{f(tiny), f(0x1p126), f(0)}, false},
+		{"result lost", Mul, f(0), []Value{f(0x1p-70), f(0x1p-60)}, true},
+		{"operand lost", Mul, f(0), []Value{f(tiny), f(0x1p126)}, true},
+		{"operand kept", Mul, f(0x1p-4), []Value{f(tiny), f(0x1p126)}, true},
+		{"normal result lost", Mul, f(0), []Value{f(0x1p-60), f(0x1p-60)}, false},
+		{"result lost that rounds to normal", Mul, f(0), []Value{f(0x1p-126), f(1 - 0x1p-24)}, true},
+		{"quotient of lost operands", Div, f(math.NaN()), []Value{f(tiny), f(0)}, true},
+		{"infinity times a lost operand", Mul, f(math.NaN()), []Value{f(math.Inf(1)), f(tiny)}, true},
+		{"NaN for a number", Mul, f(math.NaN()), []Value{f(2), f(tiny)}, false},
+		{"comparison of lost operands", Less, IntValue(Bool, 0), []Value{f(-tiny), f(tiny)}, true},
+		{"comparison of normal operands", Less, IntValue(Bool, 0), []Value{f(-1), f(tiny)}, false},
+		{"float16 has no such", Mul, FloatValue(Float16, 0), []Value{FloatValue(Float16, 0x1p-20), FloatValue(Float16, 1)}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.op.WithinFlushing(tc.got, tc.args[:tc.op.Arity]...); got != tc.want {
+				t.Errorf("%s%v within of %v: %t", tc.op, tc.args, tc.got, got)
+			}
+		})
+	}
+}
+
 func TestWithin(t *testing.T) {
 	f := func(x float64) Value { return FloatValue(Float32, x) }
 	next := func(x float64, n int64) Value { return FromBits(Float32, uint64(int64(f(x).Bits())+n)) }

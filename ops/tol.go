@@ -37,6 +37,31 @@ func (o *Op) Within(got Value, args ...Value) bool {
 	return math.IsInf(limit, 1) || math.Abs(got.F-want.F) <= limit // which NaN is not
 }
 
+// WithinFlushing is [Op.Within] for a device that takes subnormal numbers of 32 bits for 0, as many GPUs do. It
+// lets each operand count as 0, and a difference of no more than the least normal number pass, which the result
+// or an intermediate may have lost.
+func (o *Op) WithinFlushing(got Value, args ...Value) bool {
+	d := args[len(args)-1].DType
+	if d != Float32 && d != BFloat16 {
+		return o.Within(got, args...)
+	}
+	for subset := range 1 << len(args) { // of the operands, those that are flushed
+		flushed := append([]Value(nil), args...)
+		for i := range flushed {
+			if subset>>i&1 != 0 && math.Abs(flushed[i].F) < leastNormal {
+				flushed[i].F = math.Copysign(0, flushed[i].F)
+			}
+		}
+		want := o.Eval(flushed...)
+		if o.Within(got, flushed...) || want.DType.IsFloat() && math.Abs(got.F-want.F) <= leastNormal {
+			return true
+		}
+	}
+	return false
+}
+
+const leastNormal = 0x1p-126 // of Float32 and BFloat16
+
 // ULPs returns the number of elements of their floating-point type between a and b, an infinity counting
 // as the next after the greatest number, and the zeros as one. It is infinite if one of them is NaN, and
 // 0 if both are.

@@ -21,8 +21,10 @@
 // no const inside a function, no builtin in a constant expression, no dynamic index into an array that is not a var,
 // shifts by u32 alone, no literal that overflows. A compiler may assume that no NaN and no infinity occurs, so the prelude
 // looks for them in the bits of a number and makes them of bits; it never relies on x != x or on 1/0. A compiler
-// may also contract a multiplication and an addition into one fma, which does no harm here; if it reorders additions,
-// as fast-math settings do, some functions lose their last bits.
+// may also contract a multiplication and an addition into one fma, which does no harm here, or move a constant factor
+// from one product to another, as Mesa does; if it reorders additions, as fast-math settings do, some functions lose their
+// last bits. A device may take subnormal numbers for 0, as an NVIDIA one does under Vulkan (see ops.Op.WithinFlushing):
+// functions whose results are normal read such operands from their bits.
 //
 // The polynomials are fits that coefficients.py prints.
 package shaders

@@ -1,12 +1,14 @@
 // Integers of 32 bits, and the narrower ones held in them. A division by 0, and that of the least integer by
-// -1, trap or give anything on some devices: neither is ever done.
+// -1, trap or give anything on some devices: neither is ever done. Nor is a % of negative numbers, which Vulkan leaves
+// undefined and NVIDIA's compiler takes for unsigned.
 
 fn divisor_i32_(x: i32, y: i32) -> i32 {
     return select(y, 1, y == 0 || (y == -1 && x == bitcast<i32>(0x80000000u)));
 }
 
 fn fmod_i32_(x: i32, y: i32) -> i32 {
-    return select(x % divisor_i32_(x, y), 0, y == 0);
+    let d = divisor_i32_(x, y);
+    return select(x - (x / d) * d, 0, y == 0);
 }
 
 fn fmod_u32_(x: u32, y: u32) -> u32 {
@@ -23,7 +25,7 @@ fn mod_u32_(x: u32, y: u32) -> u32 { return fmod_u32_(x, y); }
 fn floor_div_i32_(x: i32, y: i32) -> i32 {
     let d = divisor_i32_(x, y);
     let q = x / d;
-    return select(select(q, q - 1, x % d != 0 && (x ^ d) < 0), 0, y == 0);
+    return select(select(q, q - 1, q * d != x && (x ^ d) < 0), 0, y == 0);
 }
 
 fn floor_div_u32_(x: u32, y: u32) -> u32 {

@@ -20,6 +20,17 @@ fn nan_if_(r: f32, bad: bool) -> f32 {
     return bitcast<f32>(select(bitcast<u32>(r), 0x7fc00000u, bad));
 }
 
+// lift_ is |x|, and of a subnormal x |x|·2¹⁵⁰: from its bits, since as a number it may count as 0.
+fn lift_(x: f32) -> f32 {
+    let b = bitcast<u32>(x) & 0x7fffffffu;
+    return select(bitcast<f32>(b), f32(b << 1u), b < 0x800000u);
+}
+
+// magnitude_ is |x|. The builtin would take a subnormal number for 0 where the device does.
+fn magnitude_(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }
+
+fn subnormal_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) == 0u; }
+
 // copysign_ is |x| with the sign of y.
 fn copysign_(x: f32, y: f32) -> f32 {
     return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(y) & 0x80000000u));

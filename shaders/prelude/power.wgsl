@@ -33,10 +33,9 @@ fn sqrt_(x: f32) -> f32 {
 
 // rsqrt_ is 1/√x, by a Newton step on the builtin.
 fn rsqrt_(x: f32) -> f32 {
-    let tiny = abs(x) < 1.1754944e-38;
-    let s = select(x, x * 16777216.0, tiny);
+    let s = lift_(x);
     let r = inverseSqrt(s);
-    let y = (r + r * (0.5 - 0.5 * (s * r) * r)) * select(1.0, 4096.0, tiny);
+    let y = (r + r * (0.5 - 0.5 * (s * r) * r)) * select(1.0, 3.7778932e22, subnormal_(x)); // 2⁷⁵
     let b = bitcast<u32>(x);
     var o = bitcast<u32>(y);
     o = select(o, select(0x7fc00000u, 0u, b == 0x7f800000u), b >= 0x7f800000u); // 0 for ∞
@@ -46,14 +45,14 @@ fn rsqrt_(x: f32) -> f32 {
 // cbrt_ takes Halley's steps from a third of the exponent.
 fn cbrt_(x: f32) -> f32 {
     let big = abs(x) > 1e30;
-    let tiny = abs(x) < 1e-30;
-    let a = abs(x) * select(select(1.0, 16777216.0, tiny), 5.9604645e-8, big);
+    let small = abs(x) < 1e-25 && !subnormal_(x); // whose cubes would lose bits
+    let a = lift_(x) * select(select(1.0, 1.1529215e18, small), 5.9604645e-8, big); // 2⁶⁰, 2⁻²⁴
     var t = bitcast<f32>(bitcast<u32>(a) / 3u + 709958130u);
     for (var i = 0u; i < 3u; i = i + 1u) {
         let r = t * t * t;
         t = t + t * ((a - r) / (a + r + r));
     }
-    t = t * select(select(1.0, 0.00390625, tiny), 256.0, big);
+    t = t * select(select(select(1.0, 8.8817842e-16, subnormal_(x)), 9.5367432e-7, small), 256.0, big); // 2⁻⁵⁰, 2⁻²⁰, 2⁸
     return select(x, copysign_(t, x), truth_(x) && isfinite_(x));
 }
 
@@ -205,7 +204,7 @@ fn log2_twice_(x: f32) -> vec2<f32> {
 
 // pow_ is 2^(y·log₂ x), and the rules of IEEE 754 around it.
 fn pow_(x: f32, y: f32) -> f32 {
-    let ax = abs(x);
+    let ax = magnitude_(x);
     let ay = abs(y);
     let whole = ay >= 16777216.0 || floor(y) == y;
     let odd = ay < 16777216.0 && whole && (i32(clamp(y, -16777216.0, 16777216.0)) & 1) == 1;

@@ -122,9 +122,10 @@ fn atan_(x: f32) -> f32 {
 
 // atan2_ is the angle of the point (x, y).
 fn atan2_(y: f32, x: f32) -> f32 {
-    let both = isinf_(x) && isinf_(y);
-    let ax = select(select(abs(x), 1.0, both), 1.0, !truth_(x) && !truth_(y)); // atan2(0, 0) is 0 or π
-    let a = atan_quotient_(select(abs(y), 1.0, both), ax);
+    let far = isinf_(x) && isinf_(y);
+    let near = subnormal_(x) && subnormal_(y); // zeros too: atan2(0, 0) is 0 or π
+    let ax = select(select(abs(x), lift_(x), near), 1.0, far || (!truth_(x) && !truth_(y)));
+    let a = atan_quotient_(select(select(abs(y), lift_(y), near), 1.0, far), ax);
     let r = select(a, (3.14159265 - a) - 8.7422777e-8, bitcast<u32>(x) >> 31u == 1u);
     return nan_if_(copysign_(r, y), isnan_(x) || isnan_(y));
 }
