@@ -77,6 +77,7 @@ func (s *suite) testReduceOn(t tb, r ops.ReduceOp, d ops.DType) {
 type content struct {
 	name       string
 	fill       fill
+	other      fill // of the second factor of a product, if not the same
 	ulp, bound float64
 }
 

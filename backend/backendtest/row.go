@@ -89,14 +89,14 @@ var normalising = []rowProgram{
 			b.Result(b.Apply(ops.Add, top, b.Apply(ops.Log, sum)))
 		}},
 	{name: "layer norm", least: 1, in: []rowOperand{of(ops.Float32, normals), of(ops.Float32, normals), of(ops.Float32, normals)},
-		consts: func(n int) []ops.Value { return append(reciprocalLength(n), constant(1e-5)(0)...) },
+		consts: func(n int) []ops.Value { return append(reciprocalLength(n), constant(epsilon)(0)...) },
 		abs:    func(n int) float64 { return 16 * sumBound(n) }, // of elements up to 4 deviations and gains as large
 		build: func(b *ops.Builder) {
 			y := normalise(b, ops.Float32, b.Load(0, false))
 			b.Result(b.Apply(ops.Add, b.Apply(ops.Mul, y, b.Load(1, false)), b.Load(2, false)))
 		}},
 	{name: "RMS norm", least: 1, in: []rowOperand{of(ops.Float32, normals)}, ulp: 48,
-		consts: func(n int) []ops.Value { return append(reciprocalLength(n), constant(1e-5)(0)...) },
+		consts: func(n int) []ops.Value { return append(reciprocalLength(n), constant(epsilon)(0)...) },
 		build: func(b *ops.Builder) {
 			x := b.Load(0, false)
 			mean := b.Apply(ops.Mul, b.Reduce(ops.ReduceSum, b.Apply(ops.Mul, x, x)), b.Const(0, ops.Float32))
@@ -139,6 +139,10 @@ func softmax(d ops.DType) func(*ops.Builder) {
 	}
 }
 
+// epsilon is what the norms add to the variance. It is larger than in use, so that rows of equal elements do
+// not magnify the error of their mean.
+const epsilon = 0.5
+
 // normalise is (x - mean)/√(variance + ε), with the constants 1/n and ε.
 func normalise(b *ops.Builder, d ops.DType, x ops.Ref) ops.Ref {
 	mean := b.Apply(ops.Mul, b.Reduce(ops.ReduceSum, x), b.Const(0, d))
@@ -162,7 +166,7 @@ func halfRows() []rowProgram {
 		ps = append(ps,
 			rowProgram{name: "softmax of " + d.String(), least: 1, in: []rowOperand{of(d, normals)}, build: softmax(ops.Float32), ulp: 1},
 			rowProgram{name: "layer norm of " + d.String(), least: 2, in: []rowOperand{of(d, normals)}, ulp: 1,
-				consts: func(n int) []ops.Value { return append(reciprocalLength(n), constant(1e-5)(0)...) },
+				consts: func(n int) []ops.Value { return append(reciprocalLength(n), constant(epsilon)(0)...) },
 				abs:    func(n int) float64 { return 16 * sumBound(n) },
 				build: func(b *ops.Builder) {
 					b.Result(b.Cast(d, normalise(b, ops.Float32, b.Cast(ops.Float32, b.Load(0, false)))))
@@ -177,7 +181,7 @@ func doubleRows() []rowProgram {
 		{name: "softmax of float64", least: 1, in: []rowOperand{of(ops.Float64, normals)}, build: softmax(ops.Float64), ulp: 48},
 		{name: "layer norm of float64", least: 2, in: []rowOperand{of(ops.Float64, normals)},
 			consts: func(n int) []ops.Value {
-				return []ops.Value{ops.FloatValue(ops.Float64, 1/float64(n)), ops.FloatValue(ops.Float64, 1e-5)}
+				return []ops.Value{ops.FloatValue(ops.Float64, 1/float64(n)), ops.FloatValue(ops.Float64, epsilon)}
 			},
 			abs:   func(n int) float64 { return 16 * sumBound(n) },
 			build: func(b *ops.Builder) { b.Result(normalise(b, ops.Float64, b.Load(0, false))) }},

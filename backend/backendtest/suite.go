@@ -71,6 +71,12 @@ var groups = []struct {
 	{"reduce", (*suite).testReduce},
 	{"row", (*suite).testRow},
 	{"scan", (*suite).testScan},
+	{"matmul", (*suite).testMatMul},
+	{"conv", (*suite).testConv},
+	{"pool", (*suite).testPool},
+	{"gather", (*suite).testGather},
+	{"contract", (*suite).testContract},
+	{"close", (*suite).testClose},
 }
 
 func (s *suite) run(t tb) {

@@ -95,11 +95,12 @@ func (tr *trial) want(magnitudes bool) ([][]byte, error) {
 			continue
 		}
 		mem := o.mem
-		if magnitudes && o.dtype.IsFloat() {
+		if magnitudes && o.dtype.Signed() {
 			mem = slices.Clone(mem)
+			_, greatest := ops.IntRange(o.dtype)
 			for _, at := range o.layout.All() {
 				v := load(o.dtype, o.mem, at)
-				v.F = math.Abs(v.F)
+				v.F, v.I = math.Abs(v.F), max(v.I, -max(v.I, -greatest))
 				store(mem, at, v)
 			}
 		}
