@@ -83,6 +83,10 @@ func failWith(op string, err error, in ...*Tensor) *Tensor {
 	return fail(op, err, err.Error(), in...)
 }
 
+// Fail returns a tensor that carries err as an [*OpError] of operation op on the operands in, for packages that
+// compose operations of their own. The line it names is the first outside weft.
+func Fail(op string, err error, in ...*Tensor) *Tensor { return failWith(op, err, in...) }
+
 const module = "github.com/weft-go/weft/"
 
 // caller returns the first line up the stack outside weft's own packages: the one the user wrote.
