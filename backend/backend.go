@@ -38,7 +38,9 @@ type Backend interface {
 
 	// Run computes the steps, in order, and may return before they are done. After an error no output
 	// may be used. An error that shows later comes out of the next Run or Read. When ctx ends, Run returns
-	// its error promptly and the device stays usable.
+	// its error promptly and the device stays usable. The caller uses the memory of steps again: once Run
+	// has returned, the backend keeps no step, no list of operands and no constants; kernels, shapes and
+	// layouts it may keep.
 	Run(ctx context.Context, steps []Step) error
 
 	// Read copies len(dst) bytes from byte off of src on, after all that ran before, and waits for it.

@@ -66,6 +66,9 @@ func (k *kernel) place(nodes []*Node) (*domain, bool) {
 		if !ok {
 			return nil, false
 		}
+		if e.act == actBeside {
+			continue // its inputs come with the next entry
+		}
 		for i := range n.in {
 			switch p := &d.places[v.from[i]]; {
 			case p.in == nowhere:

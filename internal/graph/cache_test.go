@@ -140,6 +140,26 @@ func TestSizesThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestOperandsAlikeByChance makes a plan where two operands, or all elements of a row, are one by chance.
+func TestOperandsAlikeByChance(t *testing.T) {
+	d, _ := testDevice(t)
+	x := arange(d, 8)
+	for _, at := range [][2]int{{1, 1}, {1, 3}, {3, 1}, {2, 2}} {
+		a, b := at[0], at[1]
+		y := apply(ops.Sub, sliced(x, 0, a, 1, 2), sliced(x, 0, b, 1, 2))
+		wantFloats(t, y, float32(a-b), float32(a-b))
+	}
+	for _, step := range []int{1, 2, 1, 3} {
+		w := Edge{x.Node, must(x.Layout.Unfold(0, 2, step))}
+		w = sliced(sliced(w, 0, 0, 1, 2), 1, 1, -1, 2) // element i, j is step·i + 1 - j
+		n := apply(ops.Neg, w)
+		n.Layout = must(n.Layout.Diagonal(0, 0, 1)) // element i is -(step·i + 1 - i)
+		z := floats(d, backend.Shape{2}, 5, 6)
+		y := apply(ops.Add, apply(ops.Sub, z, reduce(ops.ReduceMax, z, 0)), n)
+		wantFloats(t, y, -2, float32(-step))
+	}
+}
+
 // TestExtentOne checks that extents of 1, which broadcast, do not mislead a plan for others.
 func TestExtentOne(t *testing.T) {
 	for _, order := range [][]int{{1, 4, 1, 3}, {4, 1, 3, 1}} {

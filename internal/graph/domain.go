@@ -45,12 +45,13 @@ const (
 	actNextRow                   // another reduction of the same rows
 	actScan                      // a scan: its axis becomes the last
 	actAnchor                    // an operation that has the domain to itself
+	actBeside                    // a result of the shape of the kept axes, beside those that are there
 )
 
 // enter lets node n, which is value i, come into the domain by action a, and returns the places of its
 // inputs. If that cannot be done it reports false and leaves the domain as it was.
 func (d *domain) enter(n *Node, i int, a action) (ins [3]backend.Layout, ok bool) {
-	if a != actExpand && a != actNextRow && d.fixed {
+	if d.fixed && (a == actAlign || a >= actExtend && a <= actAnchor && a != actNextRow) {
 		return ins, false
 	}
 	switch a {
@@ -83,6 +84,8 @@ func (d *domain) enter(n *Node, i int, a action) (ins [3]backend.Layout, ok bool
 				ins[k] = n.in[k].Layout
 			}
 		}
+	case actBeside:
+		return ins, d.beside(n, i)
 	}
 	d.fixed = d.fixed || ok
 	return ins, ok
@@ -186,6 +189,17 @@ func (d *domain) reduced(n *Node, place backend.Layout) (in backend.Layout, ok b
 	}
 	in, ok = compose(head(place, kept), n.Shape, head(e, k))
 	return join(in, row), ok
+}
+
+// beside gives value i, a result of n for each row, its place.
+func (d *domain) beside(n *Node, i int) bool {
+	kept := len(d.shape) - d.axes
+	rows := d.shape[:kept:kept]
+	if rows.Len() != n.Shape.Len() {
+		return false
+	}
+	d.places[i] = place{repeat(backend.Dense(rows), d.shape[kept:]), inDomain}
+	return true
 }
 
 // rowOrder returns the order of the axes of place in which the last ones have the given extents and place

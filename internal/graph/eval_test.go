@@ -1,11 +1,14 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -323,6 +326,9 @@ func TestFallback(t *testing.T) {
 		}
 		return false
 	}
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	x := arange(d, 3)
 	y := apply(ops.Add, apply(ops.Sin, apply(ops.Mul, x, num(d, 0))), num(d, 1))
 	if got := families(t, y); got != "map map map" {
@@ -332,14 +338,15 @@ func TestFallback(t *testing.T) {
 	if s := d.Stats(); s.Fallbacks != 1 {
 		t.Errorf("%+v, want one fallback", s)
 	}
-	wantFloats(t, apply(ops.Sin, num2(d)), 0, 0)
+	wantFloats(t, apply(ops.Sin, floats(d, backend.Shape{1, 2}, 0, 0)), 0, 0)
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, &log)
+	}
 	t.Setenv("WEFT_STRICT", "1")
 	if err := Eval(context.Background(), apply(ops.Sin, apply(ops.Sin, x)).Node); !errors.Is(err, backend.ErrUnsupported) {
 		t.Errorf("error %v, want ErrUnsupported", err)
 	}
 }
-
-func num2(d *Device) Edge { return floats(d, backend.Shape{2}, 0, 0) }
 
 // TestDeep records a chain far longer than any kernel, or any stack frame count a recursion would like.
 func TestDeep(t *testing.T) {

@@ -117,8 +117,9 @@ func (f *flight) info(s *boundStep) KernelInfo {
 		k.Bytes += touched(o.Layout) * o.DType.Size()
 	}
 	for i := len(s.kernel.log) - 1; i >= 0; i-- { // what is read came in after its reader
-		n := f.order[s.kernel.values[s.kernel.log[i].value].node]
-		if name := n.opName(); name != "" {
+		entry := s.kernel.log[i]
+		n := f.order[s.kernel.values[entry.value].node]
+		if name := n.opName(); name != "" && entry.act != actBeside {
 			k.Ops = append(k.Ops, name)
 		}
 	}

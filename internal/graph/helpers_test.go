@@ -179,5 +179,3 @@ func families(t testing.TB, edges ...Edge) string {
 	}
 	return strings.Join(names, " ")
 }
-
-func splitFields(s string) []string { return strings.Fields(s) }

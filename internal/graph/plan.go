@@ -112,7 +112,7 @@ func (p *planner) decide(i int32) {
 		if !p.facts[i].inPlace {
 			p.writePart(i, 0)
 		}
-	case !p.absorb(i):
+	case !p.absorb(i) && !p.joinSibling(i):
 		g := newGroup(p.nodes, i)
 		p.fuse(g, 0)
 		p.done = append(p.done, g)
