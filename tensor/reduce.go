@@ -201,12 +201,23 @@ func (t *Tensor) variance(op string, ddof int, axes []int) *Tensor {
 	if r.bad != nil {
 		return r.bad
 	}
-	d := r.in.Sub(r.keep(r.mean(r.in)))
-	v := r.of(ops.ReduceSum, d.Square()).DivScalar(math.Max(0, float64(r.n-ddof)))
+	_, squares := r.centred()
+	v := squares.DivScalar(math.Max(0, float64(r.n-ddof)))
 	if op == "std" {
 		v = v.Sqrt()
 	}
 	return v.Cast(r.result)
+}
+
+// centred returns the distances of the elements from the mean of their row, and the sum of their squares. Where the mean
+// is large beside the distances its rounding shows in them: their own mean is not zero, and is taken off again. (Chan,
+// Golub and LeVeque, "Algorithms for computing the sample variance", 1983, equation 1.7.)
+func (r *rows) centred() (d, squares *Tensor) {
+	d = r.in.Sub(r.keep(r.mean(r.in)))
+	sum := r.of(ops.ReduceSum, d)
+	rest := sum.MulScalar(1 / float64(r.n))
+	squares = r.of(ops.ReduceSum, d.Square()).Sub(sum.Mul(rest)).MaximumScalar(0)
+	return d.Sub(r.keep(rest)), squares
 }
 
 // LogSumExp returns log Σ exp over axes, without overflow; -∞ of no elements, or of -∞ alone. Types are as in

@@ -57,8 +57,8 @@ func (t *Tensor) LayerNorm(weight, bias *Tensor, eps float64) *Tensor {
 	if r.bad != nil {
 		return r.bad
 	}
-	d := r.in.Sub(r.keep(r.mean(r.in)))
-	y := d.Mul(r.keep(r.mean(d.Square()).AddScalar(eps).Rsqrt()))
+	d, squares := r.centred()
+	y := d.Mul(r.keep(squares.MulScalar(1 / float64(r.n)).AddScalar(eps).Rsqrt()))
 	return affine(y, weight, bias).Cast(r.result)
 }
 
