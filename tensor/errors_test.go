@@ -1,0 +1,224 @@
+package tensor_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/backend/cpu"
+	"github.com/weft-go/weft/tensor"
+)
+
+// TestErrors makes every kind of mistake: each is an error of the right kind that says what was wrong and which line of
+// this file made it.
+func TestErrors(t *testing.T) {
+	x := tensor.Iota(tensor.Float32, 2, 3)
+	n := tensor.Iota(tensor.Int32, 2, 3)
+	other := x.To(tensor.NewDevice("other", cpu.New()))
+	img := tensor.Ones(tensor.Float32, 1, 4, 5, 5)
+	weight := tensor.Ones(tensor.Float32, 6, 4, 3, 3)
+	for _, c := range []struct {
+		name string
+		x    *tensor.Tensor
+		kind error
+		text string
+	}{
+		{"new", tensor.New([]float32{1, 2}, 3), tensor.ErrShape, "new(): 2 elements for shape [3], which has 3"},
+		{"wrap negative", tensor.Wrap([]float32{1, 2}, -1, -2), tensor.ErrShape, "extent -1 of axis 0"},
+		{"from bytes", tensor.FromBytes(tensor.Int32, []int{1}, make([]byte, 5)), tensor.ErrShape, "5 bytes"},
+		{"from bytes type", tensor.FromBytes(99, []int{1}, nil), tensor.ErrDType, "dtype(99)"},
+		{"zeros", tensor.Zeros(tensor.Float32, 2, -3), tensor.ErrShape, "extent -3"},
+		{"zeros type", tensor.Zeros(0, 2), tensor.ErrDType, "invalid"},
+		{"full", tensor.Full(tensor.Uint8, 256, 2), tensor.ErrDType, "256 does not fit uint8"},
+		{"full string", tensor.Full(tensor.Uint8, "a", 2), tensor.ErrDType, "scalar is a string"},
+		{"arange", tensor.Arange(tensor.Float32, 0, 1, 0), tensor.ErrShape, "steps of 0"},
+		{"arange nan", tensor.Arange(tensor.Float32, 0, math.NaN(), 1), tensor.ErrShape, "NaN"},
+		{"arange bool", tensor.Arange(tensor.Bool, 0, 1, 1), tensor.ErrDType, "bool"},
+		{"linspace", tensor.Linspace(tensor.Int32, 0, 1, 5), tensor.ErrDType, "int32"},
+		{"linspace n", tensor.Linspace(tensor.Float32, 0, 1, -1), tensor.ErrShape, "extent -1"},
+		{"eye", tensor.Eye(tensor.Float32, -1), tensor.ErrShape, "extent -1"},
+		{"rand", tensor.Rand(tensor.Int32, 1, 2), tensor.ErrDType, "int32"},
+		{"randint", tensor.RandInt(tensor.Int32, 1, 5, 5, 2), tensor.ErrDType, "range 5 to 5"},
+		{"randint fit", tensor.RandInt(tensor.Uint8, 1, 0, 257, 2), tensor.ErrDType, "uint8"},
+		{"scalar", x.AddScalar([]int{1}), tensor.ErrDType, "scalar is a []int"},
+		{"scalar fit", n.Cast(tensor.Uint8).AddScalar(300), tensor.ErrDType, "add(uint8 [2 3], int64 []): 300 does not fit uint8"},
+		{"scalar uint64", x.AddScalar(uint64(math.MaxUint64)), tensor.ErrDType, "does not fit int64"},
+
+		{"add", x.Add(tensor.Ones(tensor.Float32, 4)), tensor.ErrShape, "add(float32 [2 3], float32 [4]): shapes [[2 3] [4]] do not broadcast"},
+		{"add device", x.Add(other), tensor.ErrDevice, "[cpu other]"},
+		{"neg bool", x.IsNaN().Neg(), tensor.ErrDType, "neg(bool [2 3])"},
+		{"bitwise", x.BitwiseAnd(x), tensor.ErrDType, "not float32"},
+		{"where", tensor.Where(x, x, x), tensor.ErrDType, "condition is float32, want bool"},
+		{"nil operand", x.Add(nil), nil, "operand is nil"},
+		{"zero Tensor", x.Add(&tensor.Tensor{}), nil, "zero Tensor"},
+		{"cast", x.Cast(77), tensor.ErrDType, "dtype(77)"},
+
+		{"reshape", x.Reshape(4), tensor.ErrShape, "reshape(float32 [2 3]): 6 elements do not fill shape [4]"},
+		{"reshape -1 twice", x.Reshape(-1, -1), tensor.ErrShape, "-1 twice"},
+		{"reshape negative", x.Reshape(-2, -3), tensor.ErrShape, "extent -2"},
+		{"reshape huge", x.Reshape(math.MaxInt, math.MaxInt), tensor.ErrShape, "more elements"},
+		{"permute", x.Permute(0, 0), tensor.ErrAxis, "axis 0 named twice"},
+		{"permute few", x.Permute(0), tensor.ErrAxis, "1 axes"},
+		{"transpose", x.Transpose(0, 2), tensor.ErrAxis, "axis 2"},
+		{"broadcast", x.BroadcastTo(3, 3), tensor.ErrShape, "[2 3]"},
+		{"broadcast negative", x.BroadcastTo(-2, 3), tensor.ErrShape, "extent -2"},
+		{"squeeze", x.Squeeze(0), tensor.ErrShape, "extent 2, not 1"},
+		{"unsqueeze", x.Unsqueeze(4), tensor.ErrAxis, "axis 4"},
+		{"unsqueeze twice", x.Unsqueeze(0, 0), tensor.ErrAxis, "named twice"},
+		{"diagonal", x.Diagonal(0, 1, 1), tensor.ErrAxis, "with itself"},
+		{"unfold", x.Unfold(1, 4, 1), tensor.ErrShape, "4 elements"},
+		{"slice", x.Slice(tensor.All, tensor.All, tensor.All), tensor.ErrAxis, "3 ranges"},
+		{"slice step", x.Slice(tensor.All.Step(0)), tensor.ErrIndex, "step of 0"},
+		{"slice at", x.Slice(tensor.All, tensor.At(3)), tensor.ErrIndex, "axis 1: index 3 of an axis of extent 3"},
+		{"select", x.Select(0, -3), tensor.ErrIndex, "index -3"},
+		{"select axis", x.Select(5, 0), tensor.ErrAxis, "axis 5"},
+		{"narrow", x.Narrow(1, 2, 2), tensor.ErrIndex, "2 elements from 2 on"},
+		{"flip", x.Flip(2), tensor.ErrAxis, "axis 2"},
+		{"split", x.Split(1, 1, 1)[0], tensor.ErrShape, "sizes [1 1]"},
+		{"chunk", x.Chunk(1, 2)[1], tensor.ErrShape, "2 parts"},
+		{"tril", tensor.Ones(tensor.Float32, 3).TriL(0), tensor.ErrShape, "two axes"},
+
+		{"max", tensor.Zeros(tensor.Float32, 0).Max(), tensor.ErrShape, "max(float32 [0]): of no elements"},
+		{"argmin", tensor.Zeros(tensor.Float32, 3, 0).ArgMin(1), tensor.ErrShape, "of no elements"},
+		{"softmax", x.Softmax(2), tensor.ErrAxis, "softmax(float32 [2 3]): axis 2"},
+		{"norm", x.Norm(math.NaN()), tensor.ErrDType, "NaN"},
+		{"norm empty", tensor.Zeros(tensor.Float32, 0).Norm(-1), tensor.ErrShape, "no elements"},
+		{"var", x.Var(1, 1), tensor.ErrAxis, "named twice"},
+		{"cumsum", x.CumSum(-3), tensor.ErrAxis, "cumsum(float32 [2 3]): axis -3"},
+
+		{"matmul", x.MatMul(x), tensor.ErrShape, "matmul(float32 [2 3], float32 [2 3]): inner dimensions 3 and 2 differ"},
+		{"matmul 0-d", x.MatMul(tensor.Scalar(2)), tensor.ErrShape, "without axes"},
+		{"matmul batch", img.MatMul(tensor.Ones(tensor.Float32, 3, 5, 5)), tensor.ErrShape, "batches [1 4] and [3]"},
+		{"matmul device", x.MatMul(other.T()), tensor.ErrDevice, "different devices"},
+		{"outer", x.Outer(x), tensor.ErrShape, "one axis"},
+
+		{"concat none", tensor.Concat(0), tensor.ErrShape, "no operands"},
+		{"concat", tensor.Concat(0, x, tensor.Ones(tensor.Float32, 2, 4)), tensor.ErrShape, "extent 4 along axis 1"},
+		{"concat rank", tensor.Concat(0, x, tensor.Ones(tensor.Float32, 2)), tensor.ErrShape, "1 axes"},
+		{"concat axis", tensor.Concat(2, x, x), tensor.ErrAxis, "axis 2"},
+		{"stack", tensor.Stack(0, x, x.T()), tensor.ErrShape, "stack("},
+		{"pad", x.Pad(0, [2]int{-1, 0}), tensor.ErrShape, "widths [-1 0]"},
+		{"pad axes", x.Pad(0, [2]int{}, [2]int{}, [2]int{}), tensor.ErrAxis, "3 axes"},
+		{"pad fit", n.Cast(tensor.Uint8).Pad(-1, [2]int{1, 1}), tensor.ErrDType, "-1 does not fit"},
+		{"pad reflect", x.PadReflect([2]int{2, 0}), tensor.ErrShape, "extent 2"},
+		{"pad edge", tensor.Zeros(tensor.Float32, 0).PadEdge([2]int{1, 0}), tensor.ErrShape, "extent 0"},
+		{"tile", x.Tile(-1), tensor.ErrShape, "-1 times"},
+		{"tile huge", x.Tile(math.MaxInt/4, 1), tensor.ErrShape, ""},
+		{"repeat", x.Repeat(2, 7), tensor.ErrAxis, "axis 7"},
+		{"roll", x.Roll(1, 2), tensor.ErrAxis, "axis 2"},
+		{"take", x.Take(0, x), tensor.ErrDType, "index is float32"},
+		{"take axis", x.Take(2, n), tensor.ErrAxis, "axis 2"},
+		{"take empty", tensor.Zeros(tensor.Float32, 0, 3).Take(0, i32(0)), tensor.ErrIndex, "extent 0"},
+		{"take along", x.TakeAlongAxis(0, i32(0)), tensor.ErrShape, "different numbers of axes"},
+		{"take along empty", tensor.Zeros(tensor.Float32, 2, 0).TakeAlongAxis(1, n), tensor.ErrIndex, "extent 0"},
+		{"one-hot", x.OneHot(3, tensor.Float32), tensor.ErrDType, "integers"},
+
+		{"conv", x.Conv2d(weight, tensor.ConvOptions{}), tensor.ErrShape, "need 4 axes"},
+		{"conv channels", img.Conv2d(weight, tensor.ConvOptions{Groups: 2}), tensor.ErrShape, "weights for 8 channels, the input has 4"},
+		{"conv groups", img.Conv2d(weight, tensor.ConvOptions{Groups: 3}), tensor.ErrShape, "3 groups"},
+		{"conv window", img.Conv2d(weight, tensor.ConvOptions{Dilation: []int{3}}), tensor.ErrShape, "window of 7"},
+		{"conv stride", img.Conv2d(weight, tensor.ConvOptions{Stride: []int{0}}), tensor.ErrShape, "Stride [0 0]"},
+		{"conv list", img.Conv2d(weight, tensor.ConvOptions{Padding: []int{1, 1, 1}}), tensor.ErrShape, "3 numbers"},
+		{"conv bool", img.Cast(tensor.Bool).Conv2d(weight.Cast(tensor.Bool), tensor.ConvOptions{}), tensor.ErrDType, "integers and floats"},
+		{"pool", img.MaxPool2d(tensor.PoolOptions{}), tensor.ErrShape, "Window is missing"},
+		{"pool window", img.MaxPool2d(tensor.PoolOptions{Window: []int{6}}), tensor.ErrShape, "window of 6"},
+		{"pool padding", img.AvgPool2d(tensor.PoolOptions{Window: []int{2}, Padding: []int{2}}), tensor.ErrShape, "nothing but padding"},
+		{"pool axes", tensor.Ones(tensor.Float32, 3).MaxPool2d(tensor.PoolOptions{Window: []int{2}}), tensor.ErrShape, "2 axes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := c.x.Err()
+			var op *tensor.OpError
+			if !errors.As(err, &op) {
+				t.Fatalf("error is %v, want an OpError", err)
+			}
+			if c.kind != nil && !errors.Is(err, c.kind) {
+				t.Errorf("error %q is of kind %v, want %v", err, op.Kind, c.kind)
+			}
+			if !strings.Contains(err.Error(), c.text) || !strings.HasPrefix(err.Error(), "tensor: ") {
+				t.Errorf("error %q does not say %q", err, c.text)
+			}
+			if filepath.Base(op.File) != "errors_test.go" {
+				t.Errorf("error %q names file %q", err, op.File)
+			}
+			if _, got := tensor.Data[float32](ctx, c.x.AddScalar(1).Sum()); got != err {
+				t.Errorf("later operations turn error %q into %q", err, got)
+			}
+		})
+	}
+}
+
+func TestErrorLine(t *testing.T) {
+	_, _, line, _ := runtime.Caller(0)
+	err := tensor.Ones(tensor.Float32, 1, 3).MatMul(tensor.Ones(tensor.Float32, 2, 2)).Err() // one below
+	want := fmt.Sprintf("tensor: matmul(float32 [1 3], float32 [2 2]): inner dimensions 3 and 2 differ (errors_test.go:%d)", line+1)
+	if err == nil || err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+}
+
+// TestStickyErrors calls methods on tensors that carry an error, are nil or zero: none panics, each passes the error on.
+func TestStickyErrors(t *testing.T) {
+	bad := tensor.New([]float32{1}, 2)
+	good := tensor.Ones(tensor.Float32, 2, 2)
+	for name, x := range map[string]*tensor.Tensor{"error": bad, "nil": nil, "zero": {}} {
+		t.Run(name, func(t *testing.T) {
+			results := []*tensor.Tensor{
+				x.Add(good), good.Add(x), x.Exp(), x.AddScalar(1), tensor.Where(x, good, good), x.Clip(good, good),
+				x.Cast(tensor.Int32), x.Reshape(2), x.T(), x.Flatten(), x.Permute(0), x.Transpose(0, 1), x.Slice(tensor.From(1)),
+				x.Select(0, 0), x.Narrow(0, 0, 1), x.BroadcastTo(2), x.Squeeze(), x.Unsqueeze(0), x.Flip(), x.Diagonal(0, 0, 1),
+				x.Unfold(0, 1, 1), x.Split(0, 1, 1)[1], x.Chunk(0, 2)[1], x.TriL(0), x.OneHot(2, tensor.Int32),
+				x.Sum(), x.Mean(0), x.Var(), x.Std(), x.ArgMax(), x.Any(), x.LogSumExp(), x.Norm(2), x.Softmax(0), x.LogSoftmax(0),
+				x.LayerNorm(nil, nil, 0), x.RMSNorm(nil, 0), x.CumSum(0), x.MatMul(good), good.MatMul(x), x.Outer(good),
+				tensor.Concat(0, good, x), tensor.Stack(0, x, good), x.Pad(0), x.PadEdge(), x.PadReflect(), x.Repeat(2, 0),
+				x.Tile(2), x.Roll(1, 0), x.Take(0, good), good.Take(0, x), x.TakeAlongAxis(0, good),
+				x.Conv2d(good, tensor.ConvOptions{}), x.MaxPool2d(tensor.PoolOptions{}), x.Contiguous(), x.PowScalar(2),
+			}
+			for i, r := range results {
+				if r.Err() == nil {
+					t.Errorf("result %d carries no error", i)
+				}
+				if name == "error" && r.Err() != bad.Err() {
+					t.Errorf("result %d carries another error: %v", i, r.Err())
+				}
+			}
+			if err := tensor.Eval(ctx, good, x); err == nil {
+				t.Error("Eval returns no error")
+			}
+			if _, err := tensor.Item[float32](ctx, x); err == nil {
+				t.Error("Item returns no error")
+			}
+			if _, err := tensor.Format(ctx, x); err == nil {
+				t.Error("Format returns no error")
+			}
+			if x.Len() != 0 || len(x.Shape()) != 0 || x.Rank() != 0 || x.DType().Valid() || x.Dim(0) != 0 || x.Device() != nil {
+				t.Error("a tensor with an error has properties")
+			}
+			if s := x.String(); !strings.Contains(s, x.Err().Error()) {
+				t.Errorf("String is %q", s)
+			}
+			x.Release()
+		})
+	}
+}
+
+// TestReadErrors makes the mistakes of readers.
+func TestReadErrors(t *testing.T) {
+	x := tensor.Iota(tensor.Int32, 2, 3)
+	_, err := tensor.Data[float32](ctx, x)
+	refused(t, err, tensor.ErrDType, "data(int32 [2 3]): elements are int32, not float32: Cast converts them")
+	_, err = tensor.Item[int32](ctx, x)
+	refused(t, err, tensor.ErrShape, "has 6 elements, not one")
+	v := tensor.NewVar(x)
+	refused(t, v.Set(x, tensor.From(1)), tensor.ErrShape, "set(int32 [2 3], int32 [2 3])")
+	refused(t, v.Set(x, tensor.At(2)), tensor.ErrIndex, "index 2")
+	refused(t, v.Set(tensor.Scalar(1<<40)), tensor.ErrDType, "does not fit int32")
+	refused(t, v.Set(x.To(tensor.NewDevice("other", cpu.New()))), tensor.ErrDevice, "different devices")
+	if v.Set(nil) == nil {
+		t.Error("Set of nil is no error")
+	}
+	wantInts(t, v.Tensor(), []int{2, 3}, 0, 1, 2, 3, 4, 5)
+}

@@ -1,0 +1,42 @@
+"""Writes format.txt, how NumPy prints the arrays of TestFormat: python3 format.py > format.txt"""
+import numpy as np
+
+
+def show(name, a):
+    print(f"== {name}\n{a!s}")
+
+
+show("fractions", np.array([[1,2.5],[3,4.125]],np.float32))
+show("wide range", np.array([1e-5,1,1234.5],np.float32))
+show("large", np.array([1e8,1],np.float64))
+show("thirds", np.array([1/3,2/3,10/3],np.float64))
+show("thirds32", np.array([1/3,2/3,10/3],np.float32))
+show("specials", np.array([np.nan,np.inf,-np.inf,1.5]))
+show("specials whole", np.array([np.nan,1,-2]))
+show("only nan", np.array([np.nan,np.inf]))
+show("neginf", np.array([-np.inf, 1.0]))
+show("negative", np.array([-1.5,2,-300]))
+show("zero", np.array([0.0,-0.0]))
+show("half", np.array([0.1,0.2,1/3],np.float16))
+show("exp nan", np.array([np.nan,1e-10,1e10]))
+show("bool", np.array([[True,False],[True,True]]))
+show("int", np.array([[1,-20],[300,4]],np.int32))
+show("cube", np.arange(24,dtype=np.int32).reshape(2,3,4))
+show("scalar", np.float64(1.0).reshape(()))
+show("scalar32", np.array(np.float32(0.1)))
+show("scalar tiny", np.array(1e-5))
+show("scalar int", np.array(7))
+show("scalar bool", np.array(True))
+show("empty", np.zeros((0,3)))
+show("one", np.array([[5.0]]))
+show("long", np.arange(30,dtype=np.int32)*1000)
+show("long 2d", np.arange(60,dtype=np.float64).reshape(2,30)/8)
+show("summary", np.arange(1001,dtype=np.int32))
+show("summary 2d", np.arange(5000,dtype=np.int32).reshape(50,100))
+show("summary narrow", np.arange(3000,dtype=np.int32).reshape(1000,3))
+show("summary 3d", np.arange(8000,dtype=np.int64).reshape(20,20,20))
+show("summary wide rows", (np.arange(4000,dtype=np.float64)/7).reshape(2,2000))
+show("digits", np.array([123456.789, 0.123456789123]))
+show("third large", np.array([1e7/3]))
+show("f32 1e7", np.array([16777216.0, 0.5],np.float32))
+show("5d", np.arange(16,dtype=np.int32).reshape(2,1,2,2,2))
