@@ -212,6 +212,10 @@ func TestReadErrors(t *testing.T) {
 	refused(t, err, tensor.ErrDType, "data(int32 [2 3]): elements are int32, not float32: Cast converts them")
 	_, err = tensor.Item[int32](ctx, x)
 	refused(t, err, tensor.ErrShape, "has 6 elements, not one")
+	_, err = x.Take(0, i32(0, 2)).Matrix(ctx)
+	if !errors.Is(err, tensor.ErrIndex) {
+		t.Errorf("index out of range: error %v", err)
+	}
 	v := tensor.NewVar(x)
 	refused(t, v.Set(x, tensor.From(1)), tensor.ErrShape, "set(int32 [2 3], int32 [2 3])")
 	refused(t, v.Set(x, tensor.At(2)), tensor.ErrIndex, "index 2")

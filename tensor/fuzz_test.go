@@ -245,7 +245,7 @@ func FuzzOperands(f *testing.F) {
 			shapes[i%2] = append(shapes[i%2], int(v)%5)
 		}
 		x, y := tensor.Iota(tensor.Float32, shapes[0]...), tensor.Iota(tensor.Float32, shapes[1]...)
-		for _, z := range []*tensor.Tensor{x.Add(y), x.MatMul(y), tensor.Concat(0, x, y), x.Outer(y)} {
+		for _, z := range []*tensor.Tensor{x.Add(y), x.MatMul(y), x.Take(0, y.Cast(tensor.Int32).MulScalar(0)), tensor.Concat(0, x, y), x.Outer(y)} {
 			if z.Err() != nil {
 				continue
 			}

@@ -11,11 +11,14 @@ import (
 // A Var is a tensor that changes: a cache of keys and values, a running state. [Var.Set] writes a part of it, in place
 // where nobody can tell. It may be used by several goroutines at once.
 //
-// What was recorded before a Set sees the elements from before it, whenever it is computed; what is recorded later sees
-// the new ones. A Set writes in place if all that was recorded on the elements before it has been computed, and copies
-// the whole Var otherwise, so that the order costs memory but never an answer. There is one limit: a lazy result
-// that was computed as a mere step towards another, and so was not kept, cannot be computed a second time after the
-// elements it needs were overwritten. It then gives an error of kind [ErrDevice], not wrong elements.
+// The order in which operations are recorded is the order that counts: what was recorded on the elements before a Set
+// sees those, whenever it is computed, and what is recorded later sees the new ones. A Set writes in place if all that
+// was recorded on the elements before it has been computed, and copies the whole Var first otherwise. So compute what
+// reads a Var before the next Set, as a loop over tokens does, and it costs only the part that is written.
+//
+// After a Set in place the elements before it are gone. A tensor that [Var.Tensor] gave earlier, or a lazy result of it
+// that was computed as a mere step towards another, then cannot be read any more: an error of kind [ErrDevice] says
+// so. Wrong elements are never read.
 type Var struct {
 	mu  sync.Mutex
 	now *Tensor
@@ -24,7 +27,7 @@ type Var struct {
 // NewVar returns a Var that holds the elements of t. Its shape, element type and device stay t's.
 func NewVar(t *Tensor) *Var { return &Var{now: t} }
 
-// Tensor returns the elements as they are now. It is a tensor like any other: a later Set does not change it.
+// Tensor returns the elements as they are now, to record operations on.
 func (v *Var) Tensor() *Tensor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -49,7 +52,7 @@ func (v *Var) Set(t *Tensor, ranges ...Range) error {
 	if bad != nil {
 		return bad.err
 	}
-	if l, err := t.layout.BroadcastTo(part.Shape); err != nil || len(l.Shape) != len(part.Shape) {
+	if _, err := t.layout.BroadcastTo(part.Shape); err != nil {
 		return failWith("set", err, now, t).err
 	}
 	if t.scalar != nil && !t.scalar.fits(now.node.DType) {
