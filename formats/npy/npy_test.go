@@ -181,7 +181,7 @@ func ExampleWrite() {
 	}
 	for {
 		x, err := npy.Read(&file)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
