@@ -1,0 +1,100 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/weft-go/weft/ops"
+)
+
+// widen converts half-precision numbers of type d to float32, exactly. The last half of z may be x.
+func widen(d ops.DType, z []float32, x []uint16) {
+	x = x[:len(z)]
+	if d == ops.BFloat16 {
+		for i, h := range x {
+			z[i] = math.Float32frombits(uint32(h) << 16)
+		}
+		return
+	}
+	for i, h := range x {
+		z[i] = fromF16(h)
+	}
+}
+
+// fromF16 moves exponent and fraction to where float32 has them and scales by the difference of the
+// biases, which also makes subnormal numbers normal.
+func fromF16(h uint16) float32 {
+	b := uint32(h&0x7fff) << 13
+	f := math.Float32frombits(b) * 0x1p112
+	if h&0x7c00 == 0x7c00 { // an infinity or NaN
+		f = math.Float32frombits(b | 0x7f800000)
+	}
+	return math.Float32frombits(math.Float32bits(f) | uint32(h&0x8000)<<16)
+}
+
+// narrow converts float32 numbers that are exactly of type d to it.
+func narrow(d ops.DType, z []uint16, x []float32) {
+	z = z[:len(x)]
+	if d == ops.BFloat16 {
+		for i, f := range x {
+			z[i] = uint16(math.Float32bits(f) >> 16)
+		}
+		return
+	}
+	for i, f := range x {
+		z[i] = toF16(f)
+	}
+}
+
+// toF16 undoes fromF16.
+func toF16(f float32) uint16 {
+	b := math.Float32bits(f)
+	sign := uint16(b >> 16 & 0x8000)
+	b &= 0x7fffffff
+	if b >= 0x7f800000 {
+		return sign | 0x7c00 | uint16(b>>13&0x3ff)
+	}
+	return sign | uint16(math.Float32bits(math.Float32frombits(b)*0x1p-112)>>13)
+}
+
+// roundHalf rounds n elements of a register to type d, if that is a half-precision one.
+func roundHalf(d ops.DType, z unsafe.Pointer, n int) {
+	zs := vec[float32](z, n)
+	switch d {
+	case ops.Float16:
+		for i, x := range zs {
+			zs[i] = roundF16(x)
+		}
+	case ops.BFloat16:
+		for i, x := range zs {
+			zs[i] = roundBF16(x)
+		}
+	}
+}
+
+// roundF16 rounds x to the nearest half-precision number, ties to even. Adding and subtracting a number
+// whose last place is that of the result does so.
+func roundF16(x float32) float32 {
+	b := math.Float32bits(x)
+	a := math.Float32frombits(b & 0x7fffffff)
+	switch {
+	case a >= 65520:
+		a = float32(math.Inf(1))
+	case a >= 0x1p-14: // carry from below the tenth bit of the fraction
+		b := math.Float32bits(a)
+		a = math.Float32frombits((b + 0xfff + b>>13&1) &^ 0x1fff)
+	case a == a: // subnormal: the last place is that of 0.5
+		a = a + 0.5 - 0.5
+	default:
+		return ops.ToF16(x).Float32()
+	}
+	return math.Float32frombits(math.Float32bits(a) | b&0x80000000)
+}
+
+func roundBF16(x float32) float32 {
+	b := math.Float32bits(x)
+	if x != x {
+		return math.Float32frombits(b&0xffff0000 | 0x400000)
+	}
+	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
+}
