@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// each makes the block function of f.
-func each[T, U any](f func(x T) U) blocks {
+// apply makes the block function of f.
+func apply[T, U any](f func(x T) U) blocks {
 	return unary(func(z []U, x []T) {
 		x = x[:len(z)]
 		for i, v := range x {
@@ -17,8 +17,8 @@ func each[T, U any](f func(x T) U) blocks {
 	})
 }
 
-// each32 makes the block function on float32 of f, which computes in float64.
-func each32(f func(x float64) float64) blocks {
+// apply32 makes the block function on float32 of f, which computes in float64.
+func apply32(f func(x float64) float64) blocks {
 	return unary(func(z, x []float32) {
 		x = x[:len(z)]
 		for i, v := range x {
@@ -52,7 +52,7 @@ func addFunctions(t tableOf) {
 		"sigmoid": sigmoidf, "silu": siluf, "gelu": geluf, "gelu_tanh": geluTanhf, "softplus": softplusf,
 		"mish": mishf, "selu": seluf,
 	} {
-		t.set(ops.Float32, op, each32(f))
+		t.set(ops.Float32, op, apply32(f))
 	}
 	t.set(ops.Float32, "elu", pairs32(eluf))
 	t.set(ops.Float32, "pow", power())
