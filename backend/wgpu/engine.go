@@ -1,0 +1,152 @@
+package wgpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/wgpu/internal/driver"
+)
+
+// An engine is the backend over one device. One lock guards all of its state and is held while commands are
+// recorded, never while the GPU is waited for (but for an allocation under memory pressure).
+type engine struct {
+	dev  driver.Device
+	info driver.Info
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	pool    pool
+	batch   batch
+	groups  groups
+	kernels kernels
+	arena   driver.Buffer // parameters of a batch
+	last    driver.Ticket // of the last submission
+	waiting bool          // a goroutine will settle when last is done
+	staging []memory      // readback buffers not in use
+
+	dispatches int64
+}
+
+var errClosed = fmt.Errorf("wgpu: device closed: %w", backend.ErrDevice)
+
+// newEngine takes over dev.
+func newEngine(dev driver.Device) (*engine, error) {
+	e := &engine{dev: dev, info: dev.Info()}
+	e.life, e.end = context.WithCancel(context.Background())
+	e.batch.id = 1
+	e.pool = pool{free: make(map[int][]pooled), limit: poolLimit}
+	e.groups = groups{byKey: make(map[groupKey]driver.Group), byBuffer: make(map[driver.Buffer][]groupKey)}
+	e.kernels = newKernels()
+	var err error
+	if e.arena, err = dev.NewBuffer("parameters", batchArgs, driver.Uniform); err != nil {
+		return nil, errors.Join(translate(err), dev.Close())
+	}
+	return e, nil
+}
+
+// poolLimit is how many bytes of released memory are kept for reuse.
+const poolLimit = 8 << 30
+
+// Run records the steps. They run when the batch they are in is submitted; what fails then comes out of the
+// next Run or Read of what they wrote.
+func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.closed {
+			return errClosed
+		}
+		if err := e.step(&steps[i]); err != nil {
+			return fmt.Errorf("wgpu: step %d of %d: %w", i+1, len(steps), err)
+		}
+	}
+	e.settle()
+	return nil
+}
+
+// step records the dispatches of a step.
+func (e *engine) step(s *backend.Step) error {
+	for _, list := range [][]backend.Operand{s.In, s.Out} {
+		for _, o := range list {
+			if o.Buf == nil {
+				continue
+			}
+			if _, err := e.use(o.Buf); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.Check(); err != nil {
+		return err
+	}
+	for _, in := range s.In {
+		if in.Buf == nil {
+			continue
+		}
+		if err := in.Buf.(*buffer).err; err != nil {
+			return err
+		}
+	}
+	if err := e.lower(s); err != nil {
+		return fmt.Errorf("%s%v: %w", s.Kernel.Family(), s.Shape, err)
+	}
+	for _, out := range s.Out {
+		out.Buf.(*buffer).err = nil
+	}
+	return nil
+}
+
+// Close waits for submitted work and frees everything.
+func (e *engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.flush()
+	e.closed = true
+	e.end()
+	return translate(e.dev.Close())
+}
+
+// Info implements [backend.Backend].
+func (e *engine) Info() backend.Info {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i := backend.Info{
+		Name:        "wgpu",
+		Adapter:     fmt.Sprintf("%s (%s, %s)", e.info.Name, e.info.API, e.info.Driver),
+		Features:    []string{e.info.Features.String()},
+		Software:    e.info.Type == driver.Software,
+		MaxBytes:    e.maxBytes(),
+		MaxOperands: int(min(e.info.Limits.StorageSlots, maxSlots)),
+		Kernels:     e.dispatches,
+		Compiled:    e.kernels.compiled,
+		BytesInUse:  e.pool.inUse,
+		BytesPooled: e.pool.bytes,
+		BytesPeak:   e.pool.peak,
+	}
+	return i
+}
+
+// translate gives an error of the driver the kind that the contract knows.
+func translate(err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, driver.ErrMemory):
+		return fmt.Errorf("%w: %w", backend.ErrMemory, err)
+	case errors.Is(err, driver.ErrUnsupported):
+		return fmt.Errorf("%w: %w", backend.ErrUnsupported, err)
+	}
+	return fmt.Errorf("%w: %w", backend.ErrDevice, err)
+}

@@ -1,0 +1,218 @@
+package wgpu
+
+import (
+	"fmt"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+	"github.com/weft-go/weft/shaders"
+)
+
+// Threads of a Map. Each takes mapUnroll groups of four elements, a workgroup apart, so that several loads are under way at
+// once; where there are few elements, one.
+const (
+	mapThreads = 256
+	mapUnroll  = 4
+	mapFew     = 1 << 18 // quads below which a thread takes only one
+)
+
+// Supports implements [backend.Backend].
+func (e *engine) Supports(k backend.Kernel) bool {
+	for _, b := range k.Bodies() {
+		if !supported(b, false) {
+			return false
+		}
+	}
+	switch k.(type) {
+	case *backend.Map:
+		return true
+	}
+	return false
+}
+
+// lower records the dispatches of a step.
+func (e *engine) lower(s *backend.Step) error {
+	switch k := s.Kernel.(type) {
+	case *backend.Map:
+		return e.lowerMap(s, k)
+	}
+	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
+}
+
+// A mapKernel is one variant of a Map: for a body, a number of axes and a class of operands.
+type mapKernel struct {
+	domain
+	body   *ops.Expr
+	unroll int
+
+	// Words of the parameters.
+	quads, columns, rowQuads int
+	extents                  int
+	places                   []place // of the inputs, then of the outputs
+	consts                   int
+	block                    block
+}
+
+func (e *engine) lowerMap(s *backend.Step, k *backend.Map) error {
+	if s.Shape.Len() == 0 {
+		return nil
+	}
+	m := mapKernel{domain: e.newDomain(s, 0), body: &k.Body, unroll: 1}
+	last := len(m.shape) - 1
+	rowQuads := (m.shape[last] + 3) / 4
+	quads := m.shape[:last].Len() * rowQuads
+	if quads >= mapFew {
+		m.unroll = mapUnroll
+	}
+	groups := (quads + mapThreads*m.unroll - 1) / (mapThreads * m.unroll)
+	grid := e.grid(groups)
+	m.parameters(s, quads, rowQuads, int(grid[0]))
+
+	key := m.appendKey(k.AppendKey(e.kernels.key[:0]))
+	e.kernels.key = key
+	p, err := e.pipeline(key, m.source)
+	if err != nil {
+		return err
+	}
+	return e.record(m.launch(p, grid, m.block.bytes(p.args)))
+}
+
+// grid spreads n workgroups over two dimensions where one does not hold them.
+func (e *engine) grid(n int) [3]uint32 {
+	most := int(e.info.Limits.Groups)
+	if n <= most {
+		return [3]uint32{uint32(n), 1, 1}
+	}
+	rows := (n + most - 1) / most
+	return [3]uint32{uint32((n + rows - 1) / rows), uint32(rows), 1}
+}
+
+// parameters fills the block.
+func (m *mapKernel) parameters(s *backend.Step, quads, rowQuads, columns int) {
+	b := &m.block
+	m.quads, m.columns, m.rowQuads = b.add(quads), b.add(columns), b.add(rowQuads)
+	m.extents = len(b.words)
+	for _, d := range m.shape {
+		b.add(d)
+	}
+	m.places = make([]place, len(m.layouts))
+	for i, l := range m.layouts {
+		m.places[i] = b.addLayout(l)
+	}
+	m.consts = b.addConsts(s.Consts)
+}
+
+// appendKey appends what tells variants of one body apart.
+func (m *mapKernel) appendKey(b []byte) []byte {
+	b = append(b, byte(len(m.shape)), byte(m.unroll))
+	return m.domain.appendKey(b)
+}
+
+// appendKey appends the classes of the operands and slots.
+func (d *domain) appendKey(b []byte) []byte {
+	for _, list := range [][]access{d.in, d.out} {
+		for _, a := range list {
+			b = append(b, byte(a.dtype), byte(a.mode)<<1|flag(a.atomic), byte(a.slot))
+		}
+	}
+	for _, s := range d.slots {
+		b = append(b, flag(s.wide)|flag(s.write)<<1|flag(s.atomic)<<2)
+	}
+	return b
+}
+
+func flag(f bool) byte {
+	if f {
+		return 1
+	}
+	return 0
+}
+
+// launch makes the dispatch of a kernel over the domain's slots.
+func (d *domain) launch(p *pipeline, grid [3]uint32, args []byte) launch {
+	l := launch{pipeline: p, args: args, grid: grid}
+	for _, s := range d.slots {
+		l.buffers = append(l.buffers, s.buffer)
+		l.bytes += s.buffer.size
+		if s.write {
+			l.writes = append(l.writes, s.buffer)
+		}
+	}
+	return l
+}
+
+// source writes the kernel.
+func (m *mapKernel) source() (source, error) {
+	args := blockSize(len(m.block.words))
+	var t text
+	declare(&t, m.slots, args)
+	t.line("@compute @workgroup_size(%d)", mapThreads)
+	t.line("fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {")
+	t.line("let first = (group.y * %s + group.x) * %du + thread;", word(m.columns), mapThreads*m.unroll)
+	if m.unroll > 1 {
+		t.line("for (var u = 0u; u < %du; u++) {", m.unroll)
+		t.line("let quad = first + u * %du;", mapThreads)
+	} else {
+		t.line("{\nlet quad = first;")
+	}
+	t.line("if (quad < %s) {", word(m.quads))
+	if err := m.write(&t); err != nil {
+		return source{}, err
+	}
+	t.line("}\n}\n}")
+	return source{label: label("map", opNames(m.body)), wgsl: shaders.Prelude(t.String()) + t.String(), slots: m.slots, args: args}, nil
+}
+
+// write prints what a thread does for one quad: coordinates, body, stores.
+func (m *mapKernel) write(t *text) error {
+	last := len(m.shape) - 1
+	rest := "quad"
+	if last == 0 {
+		t.line("let x%d = quad * 4u;", last)
+	} else {
+		t.line("var rest = quad / %s;", word(m.rowQuads))
+		t.line("let x%d = (quad - rest * %s) * 4u;", last, word(m.rowQuads))
+		rest = "rest"
+		for a := last - 1; a > 0; a-- {
+			t.line("let x%d = rest %% %s; rest = rest / %s;", a, word(m.extents+a), word(m.extents+a))
+		}
+		t.line("let x0 = %s;", rest)
+	}
+	n := len(m.in)
+	b := newBody(m.body, 4, m.consts)
+	r := reader{domain: &m.domain, places: m.places}
+	b.load, b.index, b.same = r.load, r.index, r.same
+	for i := range m.in {
+		r.address(t, i, fmt.Sprintf("i%d", i), &m.in[i])
+	}
+	for i := range m.body.Code {
+		if err := b.instruction(t, i); err != nil {
+			return err
+		}
+	}
+	for i := range m.out {
+		at := fmt.Sprintf("o%d", i)
+		r.address(t, n+i, at, &m.out[i])
+		m.store(t, b, i, at, r.places[n+i].stride(last))
+	}
+	return nil
+}
+
+// opNames lists the operations of a body.
+func opNames(e *ops.Expr) []string {
+	var names []string
+	for i := range e.Code {
+		switch in := &e.Code[i]; in.Kind {
+		case ops.Apply:
+			names = append(names, in.Op.Name)
+		case ops.Cast:
+			names = append(names, "to_"+in.DType.String())
+		case ops.Reduce, ops.Scan:
+			names = append(names, in.Red.String())
+		}
+	}
+	if names == nil {
+		names = append(names, "copy")
+	}
+	return names
+}

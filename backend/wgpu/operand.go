@@ -1,0 +1,178 @@
+package wgpu
+
+import (
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+)
+
+// A mode is how a thread reads or writes the elements of an operand. A thread takes four neighbours along the last axis,
+// its lanes.
+type mode uint8
+
+const (
+	modeOne    mode = iota // one element for the whole kernel: all strides are 0
+	modeSplat              // one element for the lanes of a thread: the last stride is 0
+	modeVector             // four elements side by side, at a multiple of four: whole words
+	modeLanes              // an address for each lane
+)
+
+// An access says how a kernel reaches one operand. It is part of a pipeline's key; the numbers that vary from step to
+// step are in its parameters.
+type access struct {
+	dtype  ops.DType
+	mode   mode
+	slot   int  // of the storage binding; -1 for the operand of an Index
+	atomic bool // an output whose elements share words with what other threads write
+}
+
+// A slot is a storage binding of a kernel. Operands in the same buffer share one, which also spares bindings.
+type slot struct {
+	buffer *buffer
+	wide   bool // bound as vec4<u32>: every access is modeVector of a 4- or 8-byte type, or modeOne of it
+	write  bool
+	atomic bool // bound as atomic<u32>
+}
+
+// A domain is what a kernel loops over, with neighbouring axes merged where all operands allow it: the
+// layouts of the inputs and then the outputs.
+type domain struct {
+	shape   backend.Shape
+	kept    int // axes that rows are counted by; the rest is one row
+	layouts []backend.Layout
+	in, out []access
+	slots   []slot
+}
+
+// newDomain merges the axes of a step and classifies its operands. The last axes axes are the row (for Map, none: kept
+// is then the rank).
+func (e *engine) newDomain(s *backend.Step, axes int) domain {
+	layouts := make([]backend.Layout, 0, len(s.In)+len(s.Out))
+	for _, o := range s.In {
+		layouts = append(layouts, o.Layout)
+	}
+	for _, o := range s.Out {
+		layouts = append(layouts, o.Layout)
+	}
+	var d domain
+	d.layouts, d.kept = backend.Collapse(layouts, len(s.Shape)-axes)
+	d.shape = d.layouts[0].Shape
+	d.slots = make([]slot, 0, len(layouts))
+	d.in = make([]access, len(s.In))
+	d.out = make([]access, len(s.Out))
+	for i, o := range s.Out {
+		d.out[i] = d.classify(o, d.layouts[len(s.In)+i])
+		d.bind(&d.out[i], o, true)
+	}
+	for i, o := range s.In {
+		d.in[i] = d.classify(o, d.layouts[i])
+		d.bind(&d.in[i], o, false)
+	}
+	d.settle(s)
+	return d
+}
+
+// classify chooses the mode of an operand by its layout alone.
+func (d *domain) classify(o backend.Operand, l backend.Layout) access {
+	a := access{dtype: o.DType, mode: modeLanes, slot: -1}
+	last := len(l.Strides) - 1
+	zero := true
+	for _, st := range l.Strides {
+		zero = zero && st == 0
+	}
+	switch {
+	case zero:
+		a.mode = modeOne
+	case l.Strides[last] == 0:
+		a.mode = modeSplat
+	case l.Strides[last] == 1 && o.Buf != nil && aligned(l):
+		a.mode = modeVector
+	}
+	return a
+}
+
+// aligned reports whether every group of four elements along the last axis begins at a multiple of four.
+func aligned(l backend.Layout) bool {
+	last := len(l.Strides) - 1
+	if l.Offset%4 != 0 {
+		return false
+	}
+	for i, st := range l.Strides[:last] {
+		if l.Shape[i] != 1 && st%4 != 0 {
+			return false
+		}
+	}
+	return last == 0 || l.Shape[last]%4 == 0
+}
+
+// bind gives an operand its slot.
+func (d *domain) bind(a *access, o backend.Operand, write bool) {
+	if o.Buf == nil {
+		return
+	}
+	b := o.Buf.(*buffer) // step has checked it
+	wide := (a.mode == modeVector || a.mode == modeOne) && o.DType.Size() >= 4
+	for i := range d.slots {
+		if s := &d.slots[i]; s.buffer == b {
+			s.write = s.write || write
+			s.wide = s.wide && wide
+			a.slot = i
+			return
+		}
+	}
+	d.slots = append(d.slots, slot{buffer: b, wide: wide, write: write})
+	a.slot = len(d.slots) - 1
+}
+
+// settle makes the modes agree with the slots: a wide slot only serves vectors, and outputs that share words with the work
+// of other threads are written by atomic operations.
+func (d *domain) settle(s *backend.Step) {
+	n := len(s.In)
+	for i, o := range s.Out {
+		a := &d.out[i]
+		l := d.layouts[n+i]
+		if a.mode == modeVector && tailSpills(o, l) {
+			a.mode = modeLanes
+			d.slots[a.slot].wide = false
+		}
+		if a.mode != modeVector && o.DType.Size() < 4 {
+			a.atomic = true
+			d.slots[a.slot].atomic = true
+			d.slots[a.slot].wide = false
+		}
+	}
+	for i := range d.slots { // a slot only of single elements gains nothing from being wide
+		if d.slots[i].wide && !d.anyVector(i) {
+			d.slots[i].wide = false
+		}
+	}
+	for _, list := range [][]access{d.in, d.out} {
+		for i := range list {
+			a := &list[i]
+			if a.slot < 0 || a.mode != modeVector {
+				continue
+			}
+			if s := &d.slots[a.slot]; s.atomic || a.dtype.Size() >= 4 && !s.wide {
+				a.mode = modeLanes
+			}
+		}
+	}
+}
+
+func (d *domain) anyVector(slot int) bool {
+	for _, list := range [][]access{d.in, d.out} {
+		for _, a := range list {
+			if a.slot == slot && a.mode == modeVector {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tailSpills reports whether writing whole groups of four would reach beyond the operand into bytes that belong to
+// somebody else: the last group is not full, and the buffer goes on after it.
+func tailSpills(o backend.Operand, l backend.Layout) bool {
+	last := len(l.Shape) - 1
+	n := l.Shape[last]
+	return n%4 != 0 && (l.Offset+n)*o.DType.Size() < o.Buf.Size()
+}
