@@ -189,12 +189,22 @@ func (n *Node) settle(s *storage, keep bool) {
 	s.free()
 }
 
-// takeMoves claims the data to be brought to the device.
+// takeMoves claims data to be brought to the device: all that is the program's, or else what one transfer
+// brings. While it waits for another device a flight must not hold anything that may be needed there.
 func (f *flight) takeMoves() {
-	for _, n := range f.order {
-		if n.mem.Load() == nil && (n.kind == kindData || n.kind == kindTransfer) {
+	for _, k := range [...]kind{kindData, kindTransfer} {
+		for _, n := range f.order {
+			if n.kind != k || n.mem.Load() != nil {
+				continue
+			}
 			n.claim = f
 			f.moved = append(f.moved, moved{n: n})
+			if k == kindTransfer {
+				return
+			}
+		}
+		if len(f.moved) > 0 {
+			return
 		}
 	}
 }

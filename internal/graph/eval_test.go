@@ -313,6 +313,30 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
+// TestCrossedTransfers lets two goroutines compute nodes of two devices that need each other's data, from
+// both ends.
+func TestCrossedTransfers(t *testing.T) {
+	a, _ := testDevice(t)
+	b, _ := testDevice(t)
+	for range 50 {
+		xa, xb := apply(ops.Neg, arange(a, 3)), apply(ops.Neg, arange(b, 3))
+		onA, onB := Of(Transfer(a, xb)), Of(Transfer(b, xa))
+		ya := apply(ops.Add, onA, Of(Transfer(a, apply(ops.Abs, onB))))
+		yb := apply(ops.Add, Of(Transfer(b, apply(ops.Abs, onA))), onB)
+		var wg sync.WaitGroup
+		for _, nodes := range [][]*Node{{ya.Node, yb.Node}, {yb.Node, ya.Node}, {ya.Node}, {yb.Node}} {
+			wg.Go(func() {
+				if err := Eval(context.Background(), nodes...); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		wantFloats(t, ya, 0, 0, 0)
+		wantFloats(t, yb, 0, 0, 0)
+	}
+}
+
 func TestFallback(t *testing.T) {
 	d, f := testDevice(t)
 	d.fallback = newFake(t)

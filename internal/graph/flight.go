@@ -48,6 +48,9 @@ type moved struct {
 	buf backend.Buffer
 }
 
+// maxScratch is how many nodes a flight may have for its slices to be used again.
+const maxScratch = 4096
+
 var flights = sync.Pool{New: func() any { return new(flight) }}
 
 func newFlight(d *Device) *flight {
@@ -56,8 +59,12 @@ func newFlight(d *Device) *flight {
 	return f
 }
 
-// recycle ends the use of f.
+// recycle ends the use of f. It keeps no pointer, and only the slices that are not huge.
 func (f *flight) recycle() {
+	if cap(f.order) > maxScratch {
+		return
+	}
+	clear(f.stack) // of a walk that failed
 	clear(f.order)
 	clear(f.bufs)
 	clear(f.slots)
@@ -65,22 +72,13 @@ func (f *flight) recycle() {
 	clear(f.list)
 	clear(f.operands)
 	clear(f.moved)
-	clear(f.stack[:cap(f.stack)])
-	*f = flight{
-		order:    f.order[:0],
-		facts:    f.facts[:0],
-		reads:    f.reads[:0],
-		pending:  f.pending[:0],
-		key:      key{structure: f.key.structure[:0], sizes: f.key.sizes[:0]},
-		bufs:     f.bufs[:0],
-		slots:    f.slots[:0],
-		fresh:    f.fresh[:0],
-		stack:    f.stack[:0],
-		list:     f.list[:0],
-		operands: f.operands[:0],
-		consts:   f.consts[:0],
-		moved:    f.moved[:0],
-	}
+	f.d, f.done, f.busy, f.binding, f.sources = nil, nil, nil, nil, nil
+	f.work, f.moves, f.began, f.explaining = 0, 0, false, false
+	f.stack = f.stack[:0]
+	f.order, f.facts, f.reads, f.pending = f.order[:0], f.facts[:0], f.reads[:0], f.pending[:0]
+	f.key.structure, f.key.sizes = f.key.structure[:0], f.key.sizes[:0]
+	f.bufs, f.slots, f.fresh = f.bufs[:0], f.slots[:0], f.fresh[:0]
+	f.list, f.operands, f.consts, f.moved = f.list[:0], f.operands[:0], f.consts[:0], f.moved[:0]
 	flights.Put(f)
 }
 
@@ -131,6 +129,7 @@ func (f *flight) visit(root *Node) error {
 			}
 			continue
 		}
+		*top = frame{}
 		f.stack = f.stack[:len(f.stack)-1]
 		f.add(n)
 	}

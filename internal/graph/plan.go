@@ -2,6 +2,8 @@ package graph
 
 import (
 	"slices"
+
+	"github.com/weft-go/weft/ops"
 )
 
 // Limits of what is fused into one kernel.
@@ -87,7 +89,9 @@ func (p *planner) weigh() {
 // cost returns roughly how many simple operations one element of n takes.
 func (n *Node) cost() int {
 	switch {
-	case n.kind == kindApply && n.op.Int == nil:
+	case n.kind == kindApply && n.op == ops.RandBits:
+		return 16 // ten rounds of multiplications
+	case n.kind == kindApply && (n.op.Int == nil || n.op == ops.Pow):
 		return 4 // a function such as exp
 	case n.kind == kindApply, n.kind == kindCast:
 		return 1
