@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/backend"
 )
@@ -54,7 +55,8 @@ func (f *flight) allocate() error {
 	}
 	for i := range f.facts { // the version before comes before
 		if f.facts[i].inPlace {
-			f.bufs[i] = f.bufs[f.order[i].in[0].Node.id]
+			prev := f.order[i].in[0].Node // whose id is by now that of another walk, perhaps
+			f.bufs[i] = f.bufs[slices.Index(f.order, prev)]
 		}
 	}
 	return nil
