@@ -167,7 +167,7 @@ func (b *binding) share(nodes []*Node, facts []facts) {
 		switch {
 		case facts[n].inPlace:
 			r.slot = inPlaceSlot
-		case !facts[n].must && !own[n]:
+		case !facts[n].must && !facts[n].outside && !own[n]:
 			r.slot = b.slot(until, r.bytes, first[n])
 			if int(r.slot) == len(b.slots) {
 				b.slots, until = append(b.slots, 0), append(until, 0)

@@ -210,14 +210,17 @@ func (k *key) layout(l *backend.Layout) {
 func (k *key) flags(fs []facts) {
 	var w uint64
 	for i := range fs {
-		w <<= 2
+		w <<= 3
 		if fs[i].must {
 			w |= 1
 		}
 		if fs[i].inPlace {
 			w |= 2
 		}
-		if i%32 == 31 || i == len(fs)-1 {
+		if fs[i].outside {
+			w |= 4
+		}
+		if i%21 == 20 || i == len(fs)-1 {
 			k.structure = append(k.structure, w)
 			w = 0
 		}

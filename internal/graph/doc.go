@@ -15,9 +15,9 @@
 // kernels, takes the lock again, and publishes the results or, after an error, changes nothing. Flights
 // that do not touch each other run at the same time.
 //
-// Of the results that got memory those stay that were asked for, those of costly nodes that others have been
-// recorded on, and those that had to be computed a second time. The rest share memory that is given back at
-// the end of the flight.
+// Of the results that got memory those stay that were asked for, those that other nodes have been recorded on,
+// and those that had to be computed a second time. The rest share memory that is given back at the end of
+// the flight.
 //
 // # How kernels are found
 //

@@ -13,8 +13,7 @@ type kernel struct {
 	kernel   backend.Kernel
 	operands []operand
 	consts   []int32 // the nodes of the constants
-	elements int64
-	fallback bool // another device has to run it
+	fallback bool    // another device has to run it
 }
 
 // An operand is a value that a kernel reads.
@@ -83,11 +82,15 @@ func (e *emitter) anchored() backend.Kernel {
 	post := e.post(n)
 	switch a := n.attr.(type) {
 	case *ConvAttr:
-		return &backend.Conv{Stride: a.Stride, Dilation: a.Dilation, Pad: a.Pad, Groups: a.Groups,
-			Transposed: a.Transposed, Post: post}
+		return &backend.Conv{
+			Stride: a.Stride, Dilation: a.Dilation, Pad: a.Pad, Groups: a.Groups,
+			Transposed: a.Transposed, Post: post,
+		}
 	case *PoolAttr:
-		return &backend.Pool{Op: a.Op, Window: a.Window, Stride: a.Stride, Dilation: a.Dilation,
-			Pad: a.Pad, PadEnd: a.PadEnd, CountPad: a.CountPad, Post: post}
+		return &backend.Pool{
+			Op: a.Op, Window: a.Window, Stride: a.Stride, Dilation: a.Dilation,
+			Pad: a.Pad, PadEnd: a.PadEnd, CountPad: a.CountPad, Post: post,
+		}
 	}
 	return &backend.Gather{Post: post}
 }

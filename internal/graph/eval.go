@@ -174,7 +174,7 @@ func (f *flight) publish() {
 			}
 		}
 		if s := n.mem.Load(); s != nil {
-			n.settle(s, f.facts[i].must)
+			n.settle(s, f.facts[i].must || f.facts[i].outside)
 		}
 	}
 }

@@ -149,6 +149,11 @@ func TestWhatStays(t *testing.T) {
 			apply(ops.Abs, h)
 			return h, apply(ops.Neg, h)
 		}},
+		{"expensive, read twice and by another", true, func() (Edge, Edge) {
+			h := apply(ops.Exp, apply(ops.Sin, x))
+			apply(ops.Abs, h)
+			return h, matmul(h, permuted(h, 1, 0))
+		}},
 		{"computed a second time", true, func() (Edge, Edge) {
 			h := apply(ops.Exp, x)
 			eval(t, apply(ops.Abs, h))

@@ -152,8 +152,9 @@ func (n *Node) opName() string {
 		return "cum" + n.red.String()
 	case kindMatMul, kindConv, kindPool, kindGather:
 		return [...]string{"matmul", "conv", "pool", "gather"}[n.kind-kindMatMul]
+	default:
+		return ""
 	}
-	return ""
 }
 
 // String prints a kernel a line.

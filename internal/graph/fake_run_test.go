@@ -132,6 +132,7 @@ func repeatTo(v []ops.Value, n int) []ops.Value {
 func fold(op ops.ReduceOp, d ops.DType, vs []ops.Value) ops.Value {
 	var f float64
 	var n int64
+	var best ops.Value
 	if op == ops.ReduceProd || op == ops.ReduceAll {
 		f, n = 1, 1
 	}
@@ -139,27 +140,25 @@ func fold(op ops.ReduceOp, d ops.DType, vs []ops.Value) ops.Value {
 		f = math.Inf(-1)
 	}
 	for i, v := range vs {
-		switch {
-		case op == ops.ReduceArgMax || op == ops.ReduceArgMin:
-			if best := vs[n]; i > 0 && !isNaN(best) && (isNaN(v) || less(best, v) == (op == ops.ReduceArgMax) && less(best, v) != less(v, best)) {
+		switch op {
+		case ops.ReduceArgMax, ops.ReduceArgMin:
+			if i > 0 && better(op == ops.ReduceArgMax, v, vs[n]) {
 				n = int64(i)
 			}
-		case op == ops.ReduceMax || op == ops.ReduceMin:
-			if i == 0 || !math.IsNaN(f) && (isNaN(v) || (v.Float() > f) == (op == ops.ReduceMax) && v.Float() != f) {
-				f, n = v.F, v.I
+		case ops.ReduceMax, ops.ReduceMin:
+			if i == 0 || better(op == ops.ReduceMax, v, best) {
+				best = v
 			}
-			if !d.IsFloat() {
-				f = float64(n)
-			}
-		case op == ops.ReduceSum:
+			f, n = best.F, best.I
+		case ops.ReduceSum:
 			f, n = f+v.F, n+v.I
-		case op == ops.ReduceProd:
+		case ops.ReduceProd:
 			f, n = f*v.F, n*v.I
-		case op == ops.ReduceAny:
+		case ops.ReduceAny:
 			n |= v.I
-		case op == ops.ReduceAll:
+		case ops.ReduceAll:
 			n &= v.I
-		case op == ops.ReduceLogAddExp:
+		case ops.ReduceLogAddExp:
 			hi, lo := math.Max(f, v.F), math.Min(f, v.F)
 			if f = hi; !math.IsInf(hi, 0) {
 				f += math.Log1p(math.Exp(lo - hi))
@@ -172,8 +171,11 @@ func fold(op ops.ReduceOp, d ops.DType, vs []ops.Value) ops.Value {
 	return ops.IntValue(d, n)
 }
 
-func isNaN(v ops.Value) bool   { return v.DType.IsFloat() && math.IsNaN(v.F) }
-func less(a, b ops.Value) bool { return a.Float() < b.Float() }
+// better reports whether v comes before best, the extreme of what came before it.
+func better(greatest bool, v, best ops.Value) bool {
+	x, y := v.Float(), best.Float()
+	return y == y && (x != x || greatest && x > y || !greatest && x < y)
+}
 
 func scan(c *ops.Instr, vs []ops.Value) []ops.Value {
 	n := len(vs)

@@ -18,7 +18,6 @@ type fake struct {
 	refuse   func(backend.Kernel) bool // what it does not support
 	before   func()                    // called before a run
 	limit    int
-	wraps    bool // whether it is given data of the program in place
 	mu       sync.Mutex
 	fail     error // of the next run
 	live     int
@@ -60,8 +59,10 @@ func poison(b []byte) {
 func (f *fake) Info() backend.Info {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return backend.Info{Name: "fake", MaxOperands: f.limit, BytesInUse: f.live, BytesPeak: f.peak,
-		Kernels: int64(len(f.kernels)), Compiled: int64(len(f.seen))}
+	return backend.Info{
+		Name: "fake", MaxOperands: f.limit, BytesInUse: f.live, BytesPeak: f.peak,
+		Kernels: int64(len(f.kernels)), Compiled: int64(len(f.seen)),
+	}
 }
 
 func (f *fake) Supports(k backend.Kernel) bool { return f.refuse == nil || !f.refuse(k) }

@@ -119,7 +119,8 @@ func (f *flight) visit(root *Node) error {
 		if top.next < len(n.in) && n.mem.Load() == nil && n.kind != kindTransfer {
 			m := n.in[top.next].Node
 			top.next++
-			if m.gone != 0 && !(m.gone == goneTorn && n.kind == kindUpdate && top.next == 1) {
+			again := m.gone == goneTorn && n.kind == kindUpdate && top.next == 1 // an update that failed
+			if m.gone != 0 && !again {
 				return m.available()
 			}
 			if m.mark != f.d.walks {
@@ -184,8 +185,8 @@ func (f *flight) decide() {
 		if !fact.todo {
 			continue
 		}
-		outside := n.readers.Load() > f.pending[i]
-		fact.must = fact.must || n.took || outside && !n.kind.elementwise()
+		fact.outside = n.readers.Load() > f.pending[i]
+		fact.must = fact.must || n.took || fact.outside && !n.kind.elementwise()
 		if n.kind == kindUpdate {
 			fact.inPlace = f.replaces(n)
 		}

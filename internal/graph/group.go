@@ -109,6 +109,7 @@ func inputSpace(t kind, k int, s space) space {
 		return inA + space(k)
 	case kindConv, kindPool, kindGather:
 		return inOperand
+	default:
+		return s
 	}
-	return s
 }

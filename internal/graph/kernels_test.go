@@ -39,8 +39,10 @@ func TestEpilogues(t *testing.T) {
 				graph.ConvAttr{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 1})
 		}},
 		{"pool", func() *graph.Node {
-			return graph.Pool(image, backend.Shape{2, 3, 3, 2}, graph.PoolAttr{Op: ops.ReduceMax, Window: []int{2, 2},
-				Stride: []int{2, 2}, Dilation: []int{1, 1}, Pad: []int{0, 0}, PadEnd: []int{0, 0}})
+			return graph.Pool(image, backend.Shape{2, 3, 3, 2}, graph.PoolAttr{
+				Op: ops.ReduceMax, Window: []int{2, 2},
+				Stride: []int{2, 2}, Dilation: []int{1, 1}, Pad: []int{0, 0}, PadEnd: []int{0, 0},
+			})
 		}},
 		{"gather", func() *graph.Node {
 			index := graph.Of(graph.Index(d, ops.Int32, 4))

@@ -29,6 +29,7 @@ type planner struct {
 type facts struct {
 	todo    bool  // to be computed
 	must    bool  // and to be kept
+	outside bool  // others read it too: to be kept if it has memory of its own
 	inPlace bool  // an update that takes over the memory of the version before
 	apart   level // how far it is to be kept from others
 	cost    uint8 // of computing it once more from memory
