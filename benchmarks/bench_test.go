@@ -1,0 +1,103 @@
+package benchmarks
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/weft-go/weft/tensor"
+)
+
+var ctx = context.Background()
+
+// input returns n normally distributed numbers, as a tensor in memory and as slices of both widths.
+func input(b *testing.B, seed uint64, n int) (*tensor.Tensor, []float32, []float64) {
+	b.Helper()
+	x := tensor.Randn(tensor.Float32, seed, n)
+	if err := tensor.Eval(ctx, x); err != nil {
+		b.Fatal(err)
+	}
+	narrow, err := tensor.Data[float32](ctx, x)
+	if err != nil {
+		b.Fatal(err)
+	}
+	wide := make([]float64, n)
+	for i, v := range narrow {
+		wide[i] = float64(v)
+	}
+	return x, narrow, wide
+}
+
+// weft times the evaluation of what build records, after it has compared the result with want, within tol of the greatest
+// magnitude in want.
+func weft(b *testing.B, bytes int, want []float64, tol float64, build func() *tensor.Tensor) {
+	b.Run("weft", func(b *testing.B) {
+		check(b, build(), want, tol)
+		if bytes > 0 {
+			b.SetBytes(int64(bytes))
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			y := build()
+			if err := tensor.Eval(ctx, y); err != nil {
+				b.Fatal(err)
+			}
+			wait(b, y)
+			y.Release()
+		}
+	})
+}
+
+// peer times f, another library's way to the same result.
+func peer(b *testing.B, name string, bytes int, f func()) {
+	b.Run(name, func(b *testing.B) {
+		if bytes > 0 {
+			b.SetBytes(int64(bytes))
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			f()
+		}
+	})
+}
+
+// wait waits until the device has computed y, by reading one element of it.
+func wait(b *testing.B, y *tensor.Tensor) {
+	if y.Device().Info().Name == "cpu" {
+		return // Eval has waited
+	}
+	for y.Rank() > 0 {
+		y = y.Select(0, 0)
+	}
+	if _, err := tensor.Bytes(ctx, y); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func check(b *testing.B, y *tensor.Tensor, want []float64, tol float64) {
+	b.Helper()
+	got, err := tensor.Data[float32](ctx, y.Cast(tensor.Float32))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(got) != len(want) {
+		b.Fatalf("%d elements, want %d", len(got), len(want))
+	}
+	scale := 0.0
+	for _, v := range want {
+		scale = max(scale, math.Abs(v))
+	}
+	for i, v := range got {
+		if !(math.Abs(float64(v)-want[i]) <= tol*scale) {
+			b.Fatalf("element %d is %v, want %v", i, v, want[i])
+		}
+	}
+}
+
+func mapped(x []float64, f func(float64) float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = f(v)
+	}
+	return y
+}

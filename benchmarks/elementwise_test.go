@@ -1,0 +1,88 @@
+package benchmarks
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/weft-go/weft/tensor"
+)
+
+const vector = 10_000_000
+
+// BenchmarkFMA is a·b + 42 on vectors: one kernel, bound by memory.
+func BenchmarkFMA(b *testing.B) {
+	x, _, xs := input(b, 1, vector)
+	y, _, ys := input(b, 2, vector)
+	want := make([]float64, vector)
+	for i := range want {
+		want[i] = xs[i]*ys[i] + 42
+	}
+	weft(b, 12*vector, want, 1e-6, func() *tensor.Tensor { return x.Mul(y).AddScalar(42) })
+	dst := make([]float64, vector)
+	peer(b, "gonum", 24*vector, func() {
+		floats.MulTo(dst, xs, ys)
+		floats.AddConst(42, dst)
+	})
+}
+
+// BenchmarkChain is gelu(a·b + 1)·2 - b: six operations, one kernel.
+func BenchmarkChain(b *testing.B) {
+	x, _, xs := input(b, 1, vector)
+	y, _, ys := input(b, 2, vector)
+	want := make([]float64, vector)
+	loop := func() {
+		for i := range want {
+			v := xs[i]*ys[i] + 1
+			want[i] = v*math.Erfc(-v/math.Sqrt2) - ys[i]
+		}
+	}
+	loop()
+	weft(b, 12*vector, want, 1e-6, func() *tensor.Tensor { return x.Mul(y).AddScalar(1).GELU().MulScalar(2).Sub(y) })
+	peer(b, "loop", 24*vector, loop)
+}
+
+// BenchmarkUnary is one transcendental function of a vector, beside a loop over package math.
+func BenchmarkUnary(b *testing.B) {
+	x, _, xs := input(b, 1, vector)
+	for _, c := range []struct {
+		name string
+		op   func(*tensor.Tensor) *tensor.Tensor
+		f    func(float64) float64
+	}{
+		{"Exp", (*tensor.Tensor).Exp, math.Exp},
+		{"Tanh", (*tensor.Tensor).Tanh, math.Tanh},
+		{"Sin", (*tensor.Tensor).Sin, math.Sin},
+		{"Erf", (*tensor.Tensor).Erf, math.Erf},
+		{"Sigmoid", (*tensor.Tensor).Sigmoid, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			weft(b, 8*vector, mapped(xs, c.f), 1e-6, func() *tensor.Tensor { return c.op(x) })
+			dst := make([]float64, vector)
+			peer(b, "math", 16*vector, func() {
+				for i, v := range xs {
+					dst[i] = c.f(v)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkTiny is an addition of 16 elements, recorded, computed and read: the overhead of everything.
+func BenchmarkTiny(b *testing.B) {
+	x, _, xs := input(b, 1, 16)
+	y, _, ys := input(b, 2, 16)
+	want := make([]float64, 16)
+	floats.AddTo(want, xs, ys)
+	check(b, x.Add(y), want, 1e-6)
+	b.Run("weft-read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := tensor.Data[float32](ctx, x.Add(y)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	peer(b, "gonum", 0, func() { floats.AddTo(want, xs, ys) })
+}
