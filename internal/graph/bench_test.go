@@ -66,6 +66,24 @@ func BenchmarkNetwork(b *testing.B) {
 	b.ReportMetric(float64(d.Stats().Kernels)/float64(d.Stats().Evals), "kernels/op")
 }
 
+// BenchmarkOtherSizes runs the same computation at sizes never seen before.
+func BenchmarkOtherSizes(b *testing.B) {
+	d := NewDevice("null", new(null))
+	r := rand.New(rand.NewPCG(1, 2))
+	w, bias := random(d, r, 8, 8), random(d, r, 8)
+	n := 0
+	for b.Loop() {
+		n++
+		data := Host(d, ops.Float32, backend.Shape{n, 8}, make([]byte, 0))
+		if err := Eval(context.Background(), forward(Of(data), w, bias, 1).Node); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if p := d.Stats().Plans; p > 2 { // one for the extent 1
+		b.Errorf("%d plans", p)
+	}
+}
+
 // BenchmarkPlan plans the same block from scratch.
 func BenchmarkPlan(b *testing.B) {
 	d := NewDevice("null", new(null))

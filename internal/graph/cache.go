@@ -15,20 +15,21 @@ type plan struct {
 	used      uint64 // when it was last used
 }
 
-// How many plans and bindings a device keeps.
+// How many kernels the plans and how many steps the bindings have together that a device keeps.
 const (
-	maxPlans    = 512
-	maxBindings = 2048
+	maxKernels = 1 << 14
+	maxSteps   = 1 << 15
 )
 
 // A cache holds the plans of a device under the structure of what they compute, and their bindings under
 // the sizes too. Both are found by a hash and then compared word by word, so that no collision of hashes
 // ever gives a wrong plan.
 type cache struct {
-	plans    map[uint64][]*plan
-	bindings map[uint64][]*binding
-	clock    uint64
-	hash     func(seed uint64, words []uint64) uint64
+	plans          map[uint64][]*plan
+	bindings       map[uint64][]*binding
+	kernels, steps int // of them all, and one more for each
+	clock          uint64
+	hash           func(seed uint64, words []uint64) uint64
 }
 
 func newCache() cache {
@@ -60,7 +61,9 @@ func (c *cache) addPlan(key *key, p *plan) {
 	p.structure = slices.Clone(key.structure)
 	p.used = c.clock
 	c.plans[key.hash] = append(c.plans[key.hash], p)
-	evict(c.plans, maxPlans, func(p *plan) uint64 { return p.used })
+	if c.kernels += 1 + len(p.kernels); c.kernels > maxKernels {
+		c.kernels = evict(c.plans, func(p *plan) (uint64, int) { return p.used, 1 + len(p.kernels) })
+	}
 }
 
 // addBinding keeps b under key.
@@ -68,28 +71,36 @@ func (c *cache) addBinding(key *key, b *binding) {
 	b.sizes = slices.Clone(key.sizes)
 	b.used, b.plan.used = c.clock, c.clock
 	c.bindings[key.sized] = append(c.bindings[key.sized], b)
-	evict(c.bindings, maxBindings, func(b *binding) uint64 { return b.used })
+	if c.steps += 1 + len(b.steps); c.steps > maxSteps {
+		c.steps = evict(c.bindings, func(b *binding) (uint64, int) { return b.used, 1 + len(b.steps) })
+	}
 }
 
-// evict removes the half of m used longest ago once it has more than limit entries.
-func evict[T any](m map[uint64][]T, limit int, used func(T) uint64) {
-	if len(m) <= limit {
-		return
-	}
+// evict removes the half of m that was used longest ago, and returns the size of the rest. Look tells when an
+// entry was used and its size.
+func evict[T any](m map[uint64][]T, look func(T) (used uint64, size int)) (left int) {
 	var times []uint64
 	for _, list := range m {
 		for _, x := range list {
-			times = append(times, used(x))
+			used, _ := look(x)
+			times = append(times, used)
 		}
 	}
 	slices.Sort(times)
-	oldest := times[len(times)/2]
+	middle := times[len(times)/2]
 	for h, list := range m {
-		list = slices.DeleteFunc(list, func(x T) bool { return used(x) < oldest })
+		list = slices.DeleteFunc(list, func(x T) bool {
+			used, size := look(x)
+			if used >= middle {
+				left += size
+			}
+			return used < middle
+		})
 		if m[h] = list; len(list) == 0 {
 			delete(m, h)
 		}
 	}
+	return left
 }
 
 // hashWords mixes words into seed, as wyhash does.

@@ -192,15 +192,25 @@ func TestEmpty(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	d, _ := testDevice(t)
+	c := &d.cache
 	x := arange(d, 3)
 	eval(t, apply(ops.Neg, x))
-	for i := range maxBindings + 10 {
+	steps := make([]boundStep, 99)
+	for i := range 3 * maxSteps / 100 {
 		k := key{structure: []uint64{1}, sizes: []uint64{uint64(i)}}
-		d.cache.lookup(&k)
-		d.cache.addBinding(&k, &binding{plan: &plan{}})
+		c.lookup(&k)
+		p := &plan{kernels: make([]*kernel, 99)}
+		c.addPlan(&k, p)
+		c.addBinding(&k, &binding{plan: p, steps: steps})
+		if b, _ := c.lookup(&k); b == nil {
+			t.Fatalf("binding %d was forgotten at once", i)
+		}
 	}
-	if n := len(d.cache.bindings); n > maxBindings {
-		t.Errorf("%d bindings are kept, want %d at most", n, maxBindings)
+	if n := len(c.bindings); n > maxSteps/100 || n < maxSteps/300 {
+		t.Errorf("%d bindings are kept", n)
+	}
+	if n := len(c.plans[c.hash(0, []uint64{1})]); n > maxKernels/100 {
+		t.Errorf("%d plans are kept", n)
 	}
 	wantFloats(t, apply(ops.Neg, x), 0, -1, -2)
 }
