@@ -131,21 +131,21 @@ func resultLen(l backend.Layout, axes int) int {
 
 // step adds the step of k in domain d.
 func (b *binding) step(k *kernel, d *domain, nodes []*Node) {
-	s := boundStep{kernel: k, shape: d.shape}
-	for _, o := range k.operands {
+	in, out := len(k.operands), len(k.outs)
+	all, ids := make([]backend.Operand, in+out), make([]int32, in+out)
+	for i, o := range k.operands {
 		v := &k.values[o.value]
 		n := nodes[v.node]
-		s.in = append(s.in, backend.Operand{DType: n.DType, Layout: d.places[o.value].Layout})
-		if v.in == inDomain && n.kind == kindIndex {
-			s.inNode = append(s.inNode, -1)
-		} else {
-			s.inNode = append(s.inNode, v.node)
+		all[i] = backend.Operand{DType: n.DType, Layout: d.places[o.value].Layout}
+		if ids[i] = v.node; v.in == inDomain && n.kind == kindIndex {
+			ids[i] = -1
 		}
 	}
-	for _, o := range k.outs {
-		s.out = append(s.out, backend.Operand{DType: nodes[o.node].DType, Layout: d.places[o.at].Layout})
-		s.outNode = append(s.outNode, o.node)
+	for i, o := range k.outs {
+		all[in+i] = backend.Operand{DType: nodes[o.node].DType, Layout: d.places[o.at].Layout}
+		ids[in+i] = o.node
 	}
+	s := boundStep{kernel: k, shape: d.shape, in: all[:in], out: all[in:], inNode: ids[:in], outNode: ids[in:]}
 	b.operands += len(s.in) + len(s.out)
 	b.consts += len(k.consts)
 	b.steps = append(b.steps, s)

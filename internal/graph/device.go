@@ -98,7 +98,7 @@ func (d *Device) Stats() Stats {
 // that nobody can reach any more, and tries again.
 func (d *Device) alloc(bytes int) (backend.Buffer, error) {
 	buf, err := d.b.Alloc(bytes)
-	for try := 0; errors.Is(err, backend.ErrMemory) && try < 3; try++ {
+	for try := 0; errors.Is(err, backend.ErrMemory) && try < 7; try++ {
 		runtime.GC()
 		time.Sleep(time.Millisecond << try) // cleanups run after the collection, on their own goroutine
 		buf, err = d.b.Alloc(bytes)

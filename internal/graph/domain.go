@@ -103,7 +103,11 @@ func (d *domain) expand(n *Node, i int) (ins [3]backend.Layout, ok bool) {
 
 // align rearranges the domain to the given shape, in which value i is dense.
 func (d *domain) align(i int, shape backend.Shape) bool {
-	order, ok := onto(d.places[i].Layout, shape.Len())
+	at := d.places[i].Layout
+	if at.Offset == 0 && at.Shape.Equal(shape) && at.IsDense() {
+		return true
+	}
+	order, ok := onto(at, shape.Len())
 	if !ok {
 		return false
 	}
@@ -114,6 +118,9 @@ func (d *domain) align(i int, shape backend.Shape) bool {
 
 // reorder puts the axes of the domain in the given order.
 func (d *domain) reorder(order []int) {
+	if slices.IsSorted(order) {
+		return // as they are
+	}
 	d.change(func(l backend.Layout) (backend.Layout, bool) { return permute(l, order), true })
 }
 

@@ -177,7 +177,6 @@ func TestMemory(t *testing.T) {
 	x := random(d, r, 16, 16)
 	const size = 16 * 16 * 4
 	eval(t, apply(ops.Neg, x))
-	runtime.GC()
 	waitFor(t, func() bool { return f.used() == size })
 	y := x
 	for range 10 {
@@ -193,7 +192,6 @@ func TestMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(y.Node)
 	y = Edge{}
-	runtime.GC()
 	waitFor(t, func() bool { return f.used() == size })
 	runtime.KeepAlive(x.Node)
 }
@@ -204,9 +202,11 @@ func (f *fake) used() int {
 	return f.live
 }
 
+// waitFor collects garbage until ok.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for i := 0; !ok(); i++ {
+		runtime.GC()
 		if i > 1000 {
 			t.Fatal("it never comes true")
 		}
