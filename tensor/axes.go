@@ -13,8 +13,8 @@ const maxRank = 64
 
 func (s axisBits) has(axis int) bool { return s>>axis&1 != 0 }
 
-// axisSet returns the axes named, or all of them if none is. Negative ones count from the end. It is an error of
-// kind ErrAxis to name one twice.
+// axisSet returns the axes named, or all of them if none is. Negative ones count from the end. It is an
+// error of kind ErrAxis to name one twice.
 func axisSet(shape backend.Shape, axes []int) (axisBits, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("tensor of %d axes, at most %d are possible here: %w", len(shape), maxRank, ErrAxis)

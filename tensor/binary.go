@@ -2,9 +2,9 @@ package tensor
 
 import "github.com/weft-go/weft/ops"
 
-// Elementwise operations of two operands: each method is a row of package ops. The operands broadcast and are
-// promoted as [Apply] says. A method whose name ends in Scalar takes a Go bool, integer or float on the right,
-// weakly typed as [Scalar] says; Scalar(v).Sub(x) has it on the left.
+// Elementwise operations of two operands: each method is a row of package ops. The operands broadcast
+// and are promoted as [Apply] says. A method whose name ends in Scalar takes a Go bool, integer or float
+// on the right, weakly typed as [Scalar] says; Scalar(v).Sub(x) has it on the left.
 
 // Add returns t + y; of Bool it is the logical or, as in NumPy.
 func (t *Tensor) Add(y *Tensor) *Tensor { return dyadic(ops.Add, t, y) }
@@ -36,18 +36,19 @@ func (t *Tensor) FloorDiv(y *Tensor) *Tensor { return dyadic(ops.FloorDiv, t, y)
 // FloorDivScalar is [Tensor.FloorDiv] with a Go number.
 func (t *Tensor) FloorDivScalar(v any) *Tensor { return dyadicScalar(ops.FloorDiv, t, v) }
 
-// Mod returns the remainder of [Tensor.FloorDiv], with the sign of the divisor. Of integers t%0 is 0,
-// of floats NaN.
+// Mod returns the remainder of [Tensor.FloorDiv], with the sign of the divisor. Of integers t%0 is 0, of
+// floats NaN.
 func (t *Tensor) Mod(y *Tensor) *Tensor { return dyadic(ops.Mod, t, y) }
 
 // ModScalar is [Tensor.Mod] with a Go number.
 func (t *Tensor) ModScalar(v any) *Tensor { return dyadicScalar(ops.Mod, t, v) }
 
-// Fmod returns the remainder of the quotient rounded toward zero, with the sign of the dividend, as in C.
+// Fmod returns the remainder of the quotient rounded toward zero, with the sign of the dividend, as in
+// C.
 func (t *Tensor) Fmod(y *Tensor) *Tensor { return dyadic(ops.Fmod, t, y) }
 
-// Pow returns t to the power y, by the rules of IEEE 754: t⁰ and 1ʸ are 1, even for NaN. A negative power of
-// an integer is 0, except of 1 and -1.
+// Pow returns t to the power y, by the rules of IEEE 754: t⁰ and 1ʸ are 1, even for NaN. A negative
+// power of an integer is 0, except of 1 and -1.
 func (t *Tensor) Pow(y *Tensor) *Tensor { return dyadic(ops.Pow, t, y) }
 
 // PowScalar is [Tensor.Pow] with a Go number. The power 2 is [Tensor.Square].
@@ -106,11 +107,12 @@ func (t *Tensor) BitwiseOr(y *Tensor) *Tensor { return dyadic(ops.BitwiseOr, t, 
 // BitwiseXor returns the bits set in just one of t and y. Integers and Bool.
 func (t *Tensor) BitwiseXor(y *Tensor) *Tensor { return dyadic(ops.BitwiseXor, t, y) }
 
-// ShiftLeft returns t·2ʸ, wrapping. A count y that is negative or not less than the width of the type gives 0.
+// ShiftLeft returns t·2ʸ, wrapping. A count y that is negative or not less than the width of the type
+// gives 0.
 func (t *Tensor) ShiftLeft(y *Tensor) *Tensor { return dyadic(ops.ShiftLeft, t, y) }
 
-// ShiftRight returns t/2ʸ rounded down. A count y that is negative or not less than the width of the type gives 0, or -1
-// for negative t.
+// ShiftRight returns t/2ʸ rounded down. A count y that is negative or not less than the width of the
+// type gives 0, or -1 for negative t.
 func (t *Tensor) ShiftRight(y *Tensor) *Tensor { return dyadic(ops.ShiftRight, t, y) }
 
 // Equal reports whether t = y, as Bool. NaN equals nothing.

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/internal/graph"
 )
 
-// ConvOptions shapes a convolution. The zero value is one of stride 1 without padding. A list has a number for each
-// spatial axis, or a single one for all; nil stands for the default.
+// ConvOptions shapes a convolution. The zero value is one of stride 1 without padding. A list has a
+// number for each spatial axis, or a single one for all; nil stands for the default.
 type ConvOptions struct {
 	Stride     []int // default 1
 	Padding    []int // zeros before each axis, and after it; default 0
@@ -21,9 +21,10 @@ type ConvOptions struct {
 	OutputPadding []int
 }
 
-// Conv1d returns the convolution (cross-correlation, as neural networks mean it) of t, [N C L], with weights
-// [O C/Groups K]: it is [N O L'], where L' = (L + padding − dilation·(K−1) − 1)/stride + 1, rounded down. The types are
-// promoted as arrays are, not both Bool. The error is of kind [ErrShape] or [ErrDType].
+// Conv1d returns the convolution (cross-correlation, as neural networks mean it) of t, [N C L], with
+// weights [O C/Groups K]: it is [N O L'], where L' = (L + padding − dilation·(K−1) − 1)/stride + 1,
+// rounded down. The types are promoted as arrays are, not both Bool. The error is of kind [ErrShape] or
+// [ErrDType].
 func (t *Tensor) Conv1d(weight *Tensor, o ConvOptions) *Tensor {
 	return t.conv("conv1d", 1, weight, o, false)
 }
@@ -33,8 +34,9 @@ func (t *Tensor) Conv2d(weight *Tensor, o ConvOptions) *Tensor {
 	return t.conv("conv2d", 2, weight, o, false)
 }
 
-// ConvTranspose1d returns the transposed convolution of t, [N C L], with weights [C O/Groups K], as PyTorch has it: it is
-// [N O L'], where L' = (L−1)·stride − padding + dilation·(K−1) + 1 + output padding.
+// ConvTranspose1d returns the transposed convolution of t, [N C L], with weights [C O/Groups K], as
+// PyTorch has it: it is [N O L'], where L' = (L−1)·stride − padding + dilation·(K−1) + 1 + output
+// padding.
 func (t *Tensor) ConvTranspose1d(weight *Tensor, o ConvOptions) *Tensor {
 	return t.conv("conv_transpose1d", 1, weight, o, true)
 }
@@ -49,7 +51,7 @@ func (t *Tensor) conv(op string, spatial int, weight *Tensor, o ConvOptions, tra
 	if bad := readyAll(op, in[:]); bad != nil {
 		return bad
 	}
-	d := promoted(in[:])
+	d := promotedAll(in[:])
 	if d == Bool {
 		return fail(op, ErrDType, "takes integers and floats", in[:]...)
 	}
@@ -153,8 +155,8 @@ func (c *convolution) extent(i, end, extra int) (int, error) {
 	return d, nil
 }
 
-// list returns the numbers of an option for n spatial axes: v itself, its one number for all, or the default. None may
-// be below least; the upper limit keeps the sums made of them in an int.
+// list returns the numbers of an option for n spatial axes: v itself, its one number for all, or the
+// default. None may be below least; the upper limit keeps the sums made of them in an int.
 func list(name string, v []int, n, least, otherwise int) ([]int, error) {
 	switch len(v) {
 	case n:

@@ -10,15 +10,15 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// New returns a tensor of the given shape with the elements of data, which it copies, in row-major order.
-// Without a shape it has one axis, and New([]T{v}, []int{}...) is no different: [Full] makes a tensor without
-// axes. The error is of kind [ErrShape] if the shape has another number of elements.
+// New returns a tensor of the given shape with the elements of data, which it copies, in row-major
+// order. Without a shape it has one axis, and New([]T{v}, []int{}...) is no different: [Full] makes a
+// tensor without axes. The error is of kind [ErrShape] if the shape has another number of elements.
 func New[T Elem](data []T, shape ...int) *Tensor {
 	return host("new", append([]T(nil), data...), shape)
 }
 
-// Wrap is like [New] but shares data, which must not change as long as the tensor or one computed from it is in
-// use.
+// Wrap is like [New] but shares data, which must not change as long as the tensor or one computed from
+// it is in use.
 func Wrap[T Elem](data []T, shape ...int) *Tensor { return host("wrap", data, shape) }
 
 func host[T Elem](op string, data []T, shape []int) *Tensor {
@@ -50,9 +50,9 @@ func place(dims []int) (*Device, backend.Shape, error) {
 	return d, shape, shape.Check()
 }
 
-// FromBytes returns a tensor whose elements are in b, in row-major order and little-endian: IEEE 754 patterns
-// or two's complement integers, and one byte for a Bool, of which any but 0 is true. It shares b if
-// it can, so b must not change afterwards. It is for file formats; [New] takes Go slices.
+// FromBytes returns a tensor whose elements are in b, in row-major order and little-endian: IEEE 754
+// patterns or two's complement integers, and one byte for a Bool, of which any but 0 is true. It shares
+// b if it can, so b must not change afterwards. It is for file formats; [New] takes Go slices.
 func FromBytes(t DType, shape []int, b []byte) *Tensor {
 	size := t.Size()
 	if size == 0 {
@@ -95,9 +95,9 @@ func Ones(t DType, shape ...int) *Tensor {
 	return full("ones", t, scalar{kind: ops.WeakInt, i: 1}, shape)
 }
 
-// Full returns a tensor each element of which is v, a Go bool, integer or float, converted to type t. Without
-// a shape it is a single element without axes. The error is of kind [ErrDType] if v is an integer that t
-// cannot hold, or v is no number.
+// Full returns a tensor each element of which is v, a Go bool, integer or float, converted to type t.
+// Without a shape it is a single element without axes. The error is of kind [ErrDType] if v is an
+// integer that t cannot hold, or v is no number.
 func Full(t DType, v any, shape ...int) *Tensor {
 	s, err := weak(v)
 	if err != nil {
@@ -120,8 +120,8 @@ func full(op string, t DType, s scalar, dims []int) *Tensor {
 	return s.on(d, t, shape)
 }
 
-// Iota returns the numbers 0, 1, 2, … in row-major order: Iota(Float32, 2, 3) is [[0 1 2] [3 4 5]]. An integer
-// type wraps around, a floating-point type rounds.
+// Iota returns the numbers 0, 1, 2, … in row-major order: Iota(Float32, 2, 3) is [[0 1 2] [3 4 5]]. An
+// integer type wraps around, a floating-point type rounds.
 func Iota(t DType, shape ...int) *Tensor {
 	x := arange("iota", t, 0, 1, shapeOf(shape))
 	if x.err != nil || len(shape) == 1 {
@@ -131,9 +131,9 @@ func Iota(t DType, shape ...int) *Tensor {
 }
 
 // Arange returns start, start+step, … up to but without stop: ⌈(stop−start)/step⌉ numbers, none if that
-// is negative. Element i is start + i·step, rounded to t twice; 16-bit types compute it in Float32. With an
-// integer type, start and step are rounded toward zero first. The error is of kind [ErrShape] if step is 0
-// or there is no finite number of elements.
+// is negative. Element i is start + i·step, rounded to t twice; 16-bit types compute it in Float32. With
+// an integer type, start and step are rounded toward zero first. The error is of kind [ErrShape] if step
+// is 0 or there is no finite number of elements.
 func Arange(t DType, start, stop, step float64) *Tensor {
 	if t.IsInt() {
 		start, step = math.Trunc(start), math.Trunc(step)
@@ -181,9 +181,9 @@ func index(d *Device, n int) *Tensor {
 	return whole(d, graph.Index(d.g, t, n))
 }
 
-// Linspace returns n numbers evenly spaced from start to stop, both among them. The first half is computed
-// from start and the other from stop, so that both ends are exact. One number is start. The error is of
-// kind [ErrDType] if t is no floating-point type.
+// Linspace returns n numbers evenly spaced from start to stop, both among them. The first half is
+// computed from start and the other from stop, so that both ends are exact. One number is start. The
+// error is of kind [ErrDType] if t is no floating-point type.
 func Linspace(t DType, start, stop float64, n int) *Tensor {
 	if !t.IsFloat() {
 		return fail("linspace", ErrDType, "takes floats, not "+t.String())
@@ -234,9 +234,9 @@ func (t *Tensor) tri(op string, k int, keep func(x, y *Tensor) *Tensor) *Tensor 
 	return Where(keep(cols.SubScalar(k), rows.Unsqueeze(1)), t, Scalar(false))
 }
 
-// OneHot returns a tensor with a new last axis of n elements: one at the position t's element gives, zeros
-// elsewhere. A position outside 0…n−1 gives zeros alone. The elements of t are integers; those of the
-// result have type d.
+// OneHot returns a tensor with a new last axis of n elements: one at the position t's element gives,
+// zeros elsewhere. A position outside 0…n−1 gives zeros alone. The elements of t are integers; those of
+// the result have type d.
 func (t *Tensor) OneHot(n int, d DType) *Tensor {
 	t, ok := t.ready("onehot")
 	switch {

@@ -21,8 +21,8 @@ var devices struct {
 	def  *Device
 }
 
-// NewDevice returns a device that runs on b, for programs that make their backend themselves. Its name is
-// used in messages alone.
+// NewDevice returns a device that runs on b, for programs that make their backend themselves. Its name
+// is used in messages alone.
 func NewDevice(name string, b backend.Backend) *Device { return &Device{graph.NewDevice(name, b)} }
 
 // Open returns the device called name: a registered backend, "cpu" or "wgpu", with the number of the
@@ -70,8 +70,8 @@ func SetDefault(d *Device) {
 }
 
 // Default returns the device that new tensors are on: the one given to [SetDefault], else the one that
-// the environment variable WEFT_DEVICE names, else the best that the program's imports have registered: a
-// GPU where there is one, else the CPU. A software adapter that only poses as a GPU is taken only if
+// the environment variable WEFT_DEVICE names, else the best that the program's imports have registered:
+// a GPU where there is one, else the CPU. A software adapter that only poses as a GPU is taken only if
 // named. The choice is made once. The error is of kind [ErrDevice].
 func Default() (*Device, error) {
 	devices.Lock()
@@ -127,7 +127,8 @@ func (d *Device) String() string {
 	return d.Name()
 }
 
-// Close frees the device. Reading a tensor on it, or computing one, is then an error of kind [ErrDevice].
+// Close frees the device. Reading a tensor on it, or computing one, is then an error of kind
+// [ErrDevice].
 func (d *Device) Close() error {
 	devices.Lock()
 	for key, o := range devices.open {

@@ -61,6 +61,32 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestDefault chooses the default device anew: by WEFT_DEVICE, and by hand.
+func TestDefault(t *testing.T) {
+	cpu := f32(1).Device()
+	defer tensor.SetDefault(cpu)
+	tensor.SetDefault(nil)
+	t.Setenv("WEFT_DEVICE", "fake-gpu")
+	if d, err := tensor.Default(); err != nil || d.Name() != "fake-gpu" {
+		t.Errorf("default is %v, %v", d, err)
+	}
+	if d := f32(1).Device(); d.Name() != "fake-gpu" {
+		t.Errorf("a new tensor is on %v", d)
+	}
+	tensor.SetDefault(nil)
+	t.Setenv("WEFT_DEVICE", "nonesuch")
+	if _, err := tensor.Default(); !errors.Is(err, tensor.ErrDevice) || !strings.Contains(err.Error(), "WEFT_DEVICE") {
+		t.Errorf("error %v", err)
+	}
+	for _, x := range []*tensor.Tensor{f32(1), tensor.Zeros(tensor.Float32, 2), tensor.Scalar(1).Exp(), tensor.Rand(tensor.Float32, 1, 2)} {
+		refuses(t, x, tensor.ErrDevice, "nonesuch")
+	}
+	tensor.SetDefault(cpu)
+	if d, err := tensor.Default(); err != nil || d != cpu {
+		t.Errorf("default is %v, %v", d, err)
+	}
+}
+
 func TestTo(t *testing.T) {
 	d, err := tensor.Open("fake-gpu")
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 	Float64  = ops.Float64
 )
 
-// F16 is a half-precision number: the element type of Float16 tensors in Go programs. ops.ToF16 makes one.
+// F16 is a half-precision number: the element type of Float16 tensors in Go programs. ops.ToF16 makes
+// one.
 type F16 = ops.F16
 
 // BF16 is a bfloat16 number: the element type of BFloat16 tensors in Go programs. ops.ToBF16 makes one.

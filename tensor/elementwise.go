@@ -8,23 +8,28 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// Apply returns op of its operands, element by element. The methods named after the operations are the usual
-// way; Apply is for programs that choose one at run time.
+// Apply returns op of its operands, element by element. The methods named after the operations are the
+// usual way; Apply is for programs that choose one at run time.
 //
 // The operands are broadcast to one shape by NumPy's rule: aligned at the last axis, an extent of 1
-// stretches to the other. They are converted to one element type by NumPy's table (see the package comment),
-// which op may restrict. The error is of kind [ErrShape], [ErrDType] or [ErrDevice].
+// stretches to the other. They are converted to one element type by NumPy's table (see the package
+// comment), which op may restrict. The error is of kind [ErrShape], [ErrDType] or [ErrDevice].
 func Apply(op *ops.Op, in ...*Tensor) *Tensor {
 	if len(in) != op.Arity {
 		return fail(op.Name, ErrShape, fmt.Sprintf("%d operands, want %d", len(in), op.Arity), in...)
 	}
-	var x [3]*Tensor
-	copy(x[:], in)
+	var x [3]operand
+	for i, t := range in {
+		x[i] = array(t)
+	}
 	return apply(op, x)
 }
 
-func monadic(op *ops.Op, x *Tensor) *Tensor   { return apply(op, [3]*Tensor{x}) }
-func dyadic(op *ops.Op, x, y *Tensor) *Tensor { return apply(op, [3]*Tensor{x, y}) }
+func monadic(op *ops.Op, x *Tensor) *Tensor   { return apply(op, [3]operand{array(x)}) }
+func dyadic(op *ops.Op, x, y *Tensor) *Tensor { return apply(op, [3]operand{array(x), array(y)}) }
+func triadic(op *ops.Op, x, y, z *Tensor) *Tensor {
+	return apply(op, [3]operand{array(x), array(y), array(z)})
+}
 
 // dyadicScalar is dyadic with a Go number on the right.
 func dyadicScalar(op *ops.Op, x *Tensor, v any) *Tensor {
@@ -32,12 +37,35 @@ func dyadicScalar(op *ops.Op, x *Tensor, v any) *Tensor {
 	if err != nil {
 		return failWith(op.Name, err, x)
 	}
-	return apply(op, [3]*Tensor{x, {scalar: &s}})
+	return apply(op, [3]operand{array(x), {scalar: s, weak: true}})
+}
+
+// An operand of an elementwise operation is a tensor or a weakly typed number. It is a value, so that a
+// number needs no memory.
+type operand struct {
+	t      *Tensor // nil for a number
+	scalar scalar
+	weak   bool
+}
+
+func array(t *Tensor) operand {
+	if t != nil && t.scalar != nil {
+		return operand{scalar: *t.scalar, weak: true}
+	}
+	return operand{t: t}
+}
+
+// shape returns the shape of x, which is usable.
+func (x *operand) shape() backend.Shape {
+	if x.weak {
+		return nil
+	}
+	return x.t.layout.Shape
 }
 
 // apply records op of the first op.Arity of in. It is the road of every elementwise operation, so it
 // allocates nothing that the result does not keep.
-func apply(op *ops.Op, in [3]*Tensor) *Tensor {
+func apply(op *ops.Op, in [3]operand) *Tensor {
 	n := op.Arity
 	dev, bad := common(op.Name, in[:n])
 	if bad != nil {
@@ -51,35 +79,52 @@ func apply(op *ops.Op, in [3]*Tensor) *Tensor {
 	if bad != nil {
 		return bad
 	}
-	edges := make([]graph.Edge, n)
-	for i, x := range in[:n] {
+	var edges [3]graph.Edge
+	for i := range n {
 		want := arg
 		if i == 0 && op.Rule.Cond {
 			want = Bool
 		}
-		edges[i] = x.operand(dev, want, shape)
+		edges[i] = in[i].edge(dev, want, shape)
 	}
-	return whole(dev, graph.Apply(op, shape, edges...))
+	return whole(dev, graph.Apply(op, shape, edges[:n]...))
 }
 
-// common returns the device of the operands: that of the arrays among them, the default for scalars alone.
-// The second result is nil, or carries an error.
-func common(op string, in []*Tensor) (*Device, *Tensor) {
+// refuse is fail for operands.
+func refuse(op string, kind error, reason string, in []operand) *Tensor {
+	return fail(op, kind, reason, tensors(in)...)
+}
+
+// tensors returns the operands of an error as tensors.
+func tensors(in []operand) []*Tensor {
+	ts := make([]*Tensor, len(in))
+	for i, x := range in {
+		if ts[i] = x.t; x.weak {
+			s := x.scalar
+			ts[i] = &Tensor{scalar: &s}
+		}
+	}
+	return ts
+}
+
+// common returns the device of the operands: that of the arrays among them, the default for numbers
+// alone. The second result is nil, or carries an error.
+func common(op string, in []operand) (*Device, *Tensor) {
 	var dev *Device
-	for _, x := range in {
+	for i := range in {
+		t := in[i].t
 		switch {
-		case x == nil:
-			return nil, fail(op, errNil, "operand is nil", in...)
-		case x.err != nil:
-			return nil, x
-		case x.scalar != nil:
-		case x.node == nil:
-			_, _ = x.ready(op)
-			return nil, fail(op, errNil, "operand is a zero Tensor, which New and its like do not make")
+		case in[i].weak:
+		case t == nil:
+			return nil, refuse(op, errNil, "operand is nil", in)
+		case t.err != nil:
+			return nil, t
+		case t.node == nil:
+			return nil, refuse(op, errNil, zeroTensor, in)
 		case dev == nil:
-			dev = x.dev
-		case dev != x.dev:
-			return nil, failDevices(op, in...)
+			dev = t.dev
+		case dev != t.dev:
+			return nil, failDevices(op, tensors(in)...)
 		}
 	}
 	if dev != nil {
@@ -93,70 +138,72 @@ func common(op string, in []*Tensor) (*Device, *Tensor) {
 }
 
 // operandType returns the type the operands (but a condition) are converted to.
-func operandType(op *ops.Op, in []*Tensor) (DType, *Tensor) {
-	values := in
+func operandType(op *ops.Op, in []operand) (DType, *Tensor) {
+	values, types := in, [3]DType{}
 	if op.Rule.Cond {
 		values = in[1:]
+		if types[0] = in[0].scalar.kind.Default(); !in[0].weak {
+			types[0] = in[0].t.node.DType
+		}
 	}
 	d := promoted(values)
-	if op.Rule.ToBool && !fitAll(values, d) {
+	if op.Rule.ToBool && misfit(values, d) != nil {
 		d = Int64 // a comparison with a number the type lacks is still right
 	}
-	types := [3]DType{d, d, d}
-	if op.Rule.Cond {
-		types[0] = in[0].DType()
+	for i := len(in) - len(values); i < len(in); i++ {
+		types[i] = d
 	}
 	arg, _, err := op.Infer(types[:len(in)]...)
 	if err != nil {
-		return 0, failWith(op.Name, err, in...)
+		return 0, failWith(op.Name, err, tensors(in)...)
 	}
-	for _, x := range values {
-		if x.scalar != nil && !x.scalar.fits(arg) {
-			return 0, fail(op.Name, ErrDType, fmt.Sprintf("%d does not fit %s", x.scalar.i, arg), in...)
-		}
+	if s := misfit(values, arg); s != nil {
+		return 0, refuse(op.Name, ErrDType, fmt.Sprintf("%d does not fit %s", s.i, arg), in)
 	}
 	return arg, nil
 }
 
-func fitAll(in []*Tensor, d DType) bool {
-	for _, x := range in {
-		if x.scalar != nil && !x.scalar.fits(d) {
-			return false
+// misfit returns the number among in that type d cannot hold, or nil.
+func misfit(in []operand, d DType) *scalar {
+	for i := range in {
+		if in[i].weak && !in[i].scalar.fits(d) {
+			s := in[i].scalar
+			return &s
 		}
 	}
-	return true
+	return nil
 }
 
-// promoted returns the type that arrays and scalars together have: that of the arrays by NumPy's table, then
-// raised to the kind of the scalars; that of the scalars' default types where there is no array.
-func promoted(in []*Tensor) DType {
-	d, arrays := DType(0), false
-	for _, x := range in {
+// promoted returns the type that arrays and numbers together have: that of the arrays by NumPy's table,
+// then raised to the kind of the numbers; that of the numbers' default types where there is no array.
+func promoted(in []operand) DType {
+	d, some := DType(0), false
+	for i := range in {
 		switch {
-		case x.scalar != nil:
-		case arrays:
-			d = ops.Promote(d, x.node.DType)
+		case in[i].weak:
+		case some:
+			d = ops.Promote(d, in[i].t.node.DType)
 		default:
-			d, arrays = x.node.DType, true
+			d, some = in[i].t.node.DType, true
 		}
 	}
-	for _, x := range in {
+	for i := range in {
 		switch {
-		case x.scalar == nil:
-		case arrays:
-			d = ops.PromoteWeak(d, x.scalar.kind)
+		case !in[i].weak:
+		case some:
+			d = ops.PromoteWeak(d, in[i].scalar.kind)
 		default:
-			d, arrays = x.scalar.kind.Default(), true
+			d, some = in[i].scalar.kind.Default(), true
 		}
 	}
 	return d
 }
 
 // commonShape returns the shape the operands broadcast to.
-func commonShape(op string, in []*Tensor) (backend.Shape, *Tensor) {
-	shape := in[0].layout.Shape
-	for _, x := range in[1:] {
-		s := x.layout.Shape
+func commonShape(op string, in []operand) (backend.Shape, *Tensor) {
+	shape := in[0].shape()
+	for i := range in[1:] {
+		s := in[i+1].shape()
 		switch {
 		case len(s) == 0 || shape.Equal(s):
 		case len(shape) == 0:
@@ -168,28 +215,28 @@ func commonShape(op string, in []*Tensor) (backend.Shape, *Tensor) {
 	return shape, nil
 }
 
-func broadcastAll(op string, in []*Tensor) (backend.Shape, *Tensor) {
+func broadcastAll(op string, in []operand) (backend.Shape, *Tensor) {
 	var shapes [3]backend.Shape
-	for i, x := range in {
-		shapes[i] = x.layout.Shape
+	for i := range in {
+		shapes[i] = in[i].shape()
 	}
 	shape, err := backend.Broadcast(shapes[:len(in)]...)
 	if err == nil {
 		err = shape.Check()
 	}
 	if err != nil {
-		return nil, failWith(op, err, in...)
+		return nil, failWith(op, err, tensors(in)...)
 	}
 	return shape, nil
 }
 
-// operand returns x converted to type d and broadcast to shape, which it is known to suit.
-func (t *Tensor) operand(dev *Device, d DType, shape backend.Shape) graph.Edge {
-	if t.scalar != nil {
-		return graph.Edge{Node: graph.Const(dev.g, d, t.scalar.bits(d)), Layout: repeat(shape)}
+// edge returns x converted to type d and broadcast to shape, which it is known to suit.
+func (x *operand) edge(dev *Device, d DType, shape backend.Shape) graph.Edge {
+	if x.weak {
+		return graph.Edge{Node: graph.Const(dev.g, d, x.scalar.bits(d)), Layout: repeat(shape)}
 	}
-	e := t.edge()
-	if t.node.DType != d {
+	e := x.t.edge()
+	if x.t.node.DType != d {
 		e = graph.Of(graph.Cast(d, e))
 	}
 	if !e.Layout.Shape.Equal(shape) {
@@ -198,9 +245,9 @@ func (t *Tensor) operand(dev *Device, d DType, shape backend.Shape) graph.Edge {
 	return e
 }
 
-// Cast returns t's elements converted to type d. Integers wrap around; a float becomes the nearest float,
-// ties to even, or the integer toward zero, saturated to the range of d with NaN giving 0; to Bool all
-// but zero is true, NaN included.
+// Cast returns t's elements converted to type d. Integers wrap around; a float becomes the nearest
+// float, ties to even, or the integer toward zero, saturated to the range of d with NaN giving 0; to
+// Bool all but zero is true, NaN included.
 func (t *Tensor) Cast(d DType) *Tensor {
 	t, ok := t.ready("cast")
 	switch {
@@ -212,21 +259,21 @@ func (t *Tensor) Cast(d DType) *Tensor {
 	return whole(t.dev, graph.Cast(d, t.edge()))
 }
 
-// Where returns the elements of x where cond is true and those of y elsewhere; the other is not looked at, so
-// its NaNs do not leak. cond is Bool; the three broadcast.
-func Where(cond, x, y *Tensor) *Tensor { return apply(ops.Where, [3]*Tensor{cond, x, y}) }
+// Where returns the elements of x where cond is true and those of y elsewhere; the other is not looked
+// at, so its NaNs do not leak. cond is Bool; the three broadcast.
+func Where(cond, x, y *Tensor) *Tensor { return triadic(ops.Where, cond, x, y) }
 
 // Clip returns t limited to lo…hi, which broadcast: min(max(t, lo), hi), so that hi wins where lo is
 // greater. A NaN among the three gives NaN.
-func (t *Tensor) Clip(lo, hi *Tensor) *Tensor { return apply(ops.Clip, [3]*Tensor{t, lo, hi}) }
+func (t *Tensor) Clip(lo, hi *Tensor) *Tensor { return triadic(ops.Clip, t, lo, hi) }
 
 // ClipScalar is [Tensor.Clip] with Go numbers.
 func (t *Tensor) ClipScalar(lo, hi any) *Tensor {
-	return apply(ops.Clip, [3]*Tensor{t, Scalar(lo), Scalar(hi)})
+	return triadic(ops.Clip, t, Scalar(lo), Scalar(hi))
 }
 
 // Lerp returns t + (y−t)·weight, the linear interpolation from t to y. Floats only.
-func (t *Tensor) Lerp(y, weight *Tensor) *Tensor { return apply(ops.Lerp, [3]*Tensor{t, y, weight}) }
+func (t *Tensor) Lerp(y, weight *Tensor) *Tensor { return triadic(ops.Lerp, t, y, weight) }
 
 // FMA returns t·y + z. Whether the product is rounded before the sum is the device's choice.
-func (t *Tensor) FMA(y, z *Tensor) *Tensor { return apply(ops.FMA, [3]*Tensor{t, y, z}) }
+func (t *Tensor) FMA(y, z *Tensor) *Tensor { return triadic(ops.FMA, t, y, z) }

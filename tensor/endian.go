@@ -17,21 +17,7 @@ func swapped(b []byte, size int) []byte {
 	return c
 }
 
-// putNative writes the low size bytes of bits as the machine keeps an element of that size.
-func putNative(b []byte, size int, bits uint64) {
-	switch size {
-	case 1:
-		b[0] = byte(bits)
-	case 2:
-		binary.NativeEndian.PutUint16(b, uint16(bits))
-	case 4:
-		binary.NativeEndian.PutUint32(b, uint32(bits))
-	case 8:
-		binary.NativeEndian.PutUint64(b, bits)
-	}
-}
-
-// getNative is the reverse of putNative.
+// getNative returns the bit pattern of an element of size bytes as the machine keeps it.
 func getNative(b []byte, size int) uint64 {
 	switch size {
 	case 1:

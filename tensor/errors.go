@@ -72,8 +72,8 @@ func fail(op string, kind error, reason string, in ...*Tensor) *Tensor {
 	return &Tensor{err: e}
 }
 
-// failWith returns a tensor that carries err, whose kind, if it has one, becomes the kind of the OpError and
-// is dropped from the text.
+// failWith returns a tensor that carries err, whose kind, if it has one, becomes the kind of the OpError
+// and is dropped from the text.
 func failWith(op string, err error, in ...*Tensor) *Tensor {
 	for _, k := range kinds {
 		if errors.Is(err, k) {
@@ -83,8 +83,8 @@ func failWith(op string, err error, in ...*Tensor) *Tensor {
 	return fail(op, err, err.Error(), in...)
 }
 
-// Fail returns a tensor that carries err as an [*OpError] of operation op on the operands in, for packages that
-// compose operations of their own. The line it names is the first outside weft.
+// Fail returns a tensor that carries err as an [*OpError] of operation op on the operands in, for
+// packages that compose operations of their own. The line it names is the first outside weft.
 func Fail(op string, err error, in ...*Tensor) *Tensor { return failWith(op, err, in...) }
 
 const module = "github.com/weft-go/weft/"

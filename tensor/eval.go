@@ -11,10 +11,10 @@ import (
 )
 
 // Eval computes the tensors, together: what several of them need is computed once. It need not be called
-// before [Data] and its like, which compute what they read, but says when the work is done and lets several
-// results share it. The error is the first that a tensor carries, that of the device, or that of ctx; then no tensor has
-// changed, and Eval may be called again. Eval may return before the device is done; what fails later comes out of
-// the next read on the device.
+// before [Data] and its like, which compute what they read, but says when the work is done and lets
+// several results share it. The error is the first that a tensor carries, that of the device, or that of
+// ctx; then no tensor has changed, and Eval may be called again. Eval may return before the device is
+// done; what fails later comes out of the next read on the device.
 func Eval(ctx context.Context, ts ...*Tensor) error {
 	nodes, err := nodesOf(ts)
 	if err != nil {
@@ -37,9 +37,9 @@ func nodesOf(ts []*Tensor) ([]*graph.Node, error) {
 	return nodes, nil
 }
 
-// Data returns the elements of t in row-major order, in memory of their own. It computes what is still to be
-// computed, and waits. The error, besides those of [Eval], is of kind [ErrDType] if T does not hold t's
-// element type: cast first.
+// Data returns the elements of t in row-major order, in memory of their own. It computes what is still
+// to be computed, and waits. The error, besides those of [Eval], is of kind [ErrDType] if T does not
+// hold t's element type: cast first.
 func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
 	t, err := readable[T]("data", t)
 	if err != nil {
@@ -55,8 +55,8 @@ func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
 	return data, nil
 }
 
-// Item returns the only element of t, whatever its shape. The errors are those of [Data], and one of kind
-// [ErrShape] if t has more elements, or none.
+// Item returns the only element of t, whatever its shape. The errors are those of [Data], and one of
+// kind [ErrShape] if t has more elements, or none.
 func Item[T Elem](ctx context.Context, t *Tensor) (v T, err error) {
 	t, err = readable[T]("item", t)
 	if err != nil {
@@ -81,8 +81,8 @@ func readable[T Elem](op string, t *Tensor) (*Tensor, error) {
 	return t, nil
 }
 
-// Bytes returns the elements of t in row-major order and little-endian, as [FromBytes] takes them, in memory of
-// their own.
+// Bytes returns the elements of t in row-major order and little-endian, as [FromBytes] takes them, in
+// memory of their own.
 func Bytes(ctx context.Context, t *Tensor) ([]byte, error) {
 	t, ok := t.ready("bytes")
 	if !ok {
@@ -107,8 +107,8 @@ func nativeBytes(ctx context.Context, t *Tensor) ([]byte, error) {
 	return b, nil
 }
 
-// WriteTo writes to w the bytes that [Bytes] returns, and copies nothing where the device's memory is the program's
-// own. It returns the number of bytes written.
+// WriteTo writes to w the bytes that [Bytes] returns, and copies nothing where the device's memory is
+// the program's own. It returns the number of bytes written.
 func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 	t, ok := t.ready("writeto")
 	switch {
@@ -129,8 +129,8 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 	return int64(n), err
 }
 
-// Contiguous returns t with its elements in memory of their own in row-major order, as they are for any computed
-// tensor but a view. No operation needs it: it is for a small part of a large tensor that is to
+// Contiguous returns t with its elements in memory of their own in row-major order, as they are for any
+// computed tensor but a view. No operation needs it: it is for a small part of a large tensor that is to
 // outlive it.
 func (t *Tensor) Contiguous() *Tensor {
 	t, ok := t.ready("contiguous")
@@ -140,9 +140,9 @@ func (t *Tensor) Contiguous() *Tensor {
 	return whole(t.dev, graph.Copy(t.edge()))
 }
 
-// Release gives the memory of t's elements back to the device at once, rather than when the garbage collector
-// finds that nothing refers to them. The caller promises that nothing does: views of t, and lazy results
-// that still need it, become errors of kind [ErrDevice].
+// Release gives the memory of t's elements back to the device at once, rather than when the garbage
+// collector finds that nothing refers to them. The caller promises that nothing does: views of t, and
+// lazy results that still need it, become errors of kind [ErrDevice].
 func (t *Tensor) Release() {
 	if t != nil && t.node != nil {
 		graph.Release(t.node)

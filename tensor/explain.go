@@ -61,8 +61,8 @@ type Counters struct {
 	BytesPeak   int // the most that BytesInUse has been
 }
 
-// Stats returns the counters of a device, or of the default one for nil. A warm evaluation, of a structure seen
-// before, adds to PlanHits and neither to Plans nor to Compiled.
+// Stats returns the counters of a device, or of the default one for nil. A warm evaluation, of a
+// structure seen before, adds to PlanHits and neither to Plans nor to Compiled.
 func Stats(d *Device) Counters {
 	if d == nil {
 		var err error

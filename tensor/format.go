@@ -16,9 +16,9 @@ const (
 	formatWidth = 75   // of a line
 )
 
-// Format computes t and returns its elements as NumPy prints them: columns aligned, at most 8 digits after the point,
-// and of more than 1000 elements only those at the ends of each axis. A small part of a large tensor is all that is
-// read.
+// Format computes t and returns its elements as NumPy prints them: columns aligned, at most 8 digits
+// after the point, and of more than 1000 elements only those at the ends of each axis. A small part of a
+// large tensor is all that is read.
 func Format(ctx context.Context, t *Tensor) (string, error) {
 	t, ok := t.ready("format")
 	if !ok {
@@ -64,8 +64,8 @@ type printer struct {
 	words   []string
 }
 
-// write writes the elements below one index of the first axis axes, at word number at, and returns the number of the
-// next. (After _formatArray in NumPy's arrayprint.py.)
+// write writes the elements below one index of the first axis axes, at word number at, and returns the
+// number of the next. (After _formatArray in NumPy's arrayprint.py.)
 func (p *printer) write(s *strings.Builder, axis, at int) int {
 	s.WriteByte('[')
 	d := p.shape[axis]

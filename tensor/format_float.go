@@ -47,7 +47,8 @@ func (f *floatFormat) tail() int {
 	return 1 + f.right
 }
 
-// parts returns the text of v before and after the point, without trailing zeros, and the digits of the exponent.
+// parts returns the text of v before and after the point, without trailing zeros, and the digits of the
+// exponent.
 func (f *floatFormat) parts(v ops.Value) (whole, fraction, exp string) {
 	format := byte('f')
 	if f.scientific {
@@ -93,11 +94,8 @@ func specialText(v float64) string {
 
 // shortest returns the shortest decimal, in format 'e' or 'f', that rounds to v in its type.
 func shortest(v ops.Value, format byte) string {
-	switch v.DType {
-	case Float64:
-		return strconv.FormatFloat(v.F, format, -1, 64)
-	case Float32:
-		return strconv.FormatFloat(v.F, format, -1, 32)
+	if !v.DType.IsHalf() {
+		return strconv.FormatFloat(v.F, format, -1, v.DType.Bits())
 	}
 	for digits := range 5 { // five digits tell any two 16-bit floats apart
 		s := strconv.FormatFloat(v.F, 'e', digits, 64)

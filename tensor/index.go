@@ -7,10 +7,10 @@ import (
 	"github.com/weft-go/weft/internal/graph"
 )
 
-// Take returns the elements of t at the positions along axis that index gives: the axis is replaced by the axes of
-// index. Of [V E] it looks up rows: Take(0, ids) is an embedding. Positions are of any integer type; negative
-// ones count from the end. One outside the axis is an error of kind [ErrIndex], at once if the axis is empty, and else
-// where the device checks (the CPU does, when it computes).
+// Take returns the elements of t at the positions along axis that index gives: the axis is replaced by
+// the axes of index. Of [V E] it looks up rows: Take(0, ids) is an embedding. Positions are of any
+// integer type; negative ones count from the end. One outside the axis is an error of kind [ErrIndex],
+// at once if the axis is empty, and else where the device checks (the CPU does, when it computes).
 func (t *Tensor) Take(axis int, index *Tensor) *Tensor {
 	t, index, a, bad := indexed("take", t, axis, index)
 	if bad != nil {
@@ -18,8 +18,8 @@ func (t *Tensor) Take(axis int, index *Tensor) *Tensor {
 	}
 	src := t.layout.Shape
 	shape := append(append(src[:a:a], index.layout.Shape...), src[a+1:]...)
-	// The source under each element of the result: it moves along t's other axes, not along those of index, and has
-	// the indexed axis last.
+	// The source under each element of the result: it moves along t's other axes, not along those of
+	// index, and has the indexed axis last.
 	l := backend.Layout{Shape: append(shape[:len(shape):len(shape)], src[a]), Offset: t.layout.Offset}
 	l.Strides = make([]int, len(l.Shape))
 	copy(l.Strides, t.layout.Strides[:a])
@@ -31,9 +31,10 @@ func (t *Tensor) Take(axis int, index *Tensor) *Tensor {
 	return t.gather("take", shape, l, index, at)
 }
 
-// TakeAlongAxis returns, for each element of index, the element of t at the position along axis that it gives, and at
-// its own place along the other axes; PyTorch's gather. The two have as many axes, and broadcast but for axis. It takes
-// what ArgMax and sorting give, with Unsqueeze where an axis is missing. Positions are as in [Tensor.Take].
+// TakeAlongAxis returns, for each element of index, the element of t at the position along axis that it
+// gives, and at its own place along the other axes; PyTorch's gather. The two have as many axes, and
+// broadcast but for axis. It takes what ArgMax and sorting give, with Unsqueeze where an axis is
+// missing. Positions are as in [Tensor.Take].
 func (t *Tensor) TakeAlongAxis(axis int, index *Tensor) *Tensor {
 	t, index, a, bad := indexed("take_along_axis", t, axis, index)
 	switch {

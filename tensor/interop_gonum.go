@@ -29,9 +29,9 @@ func FromMatrix(m mat.Matrix) *Tensor {
 	return Wrap(data, r, c)
 }
 
-// Matrix returns the elements of t, which has two axes, as a gonum matrix of its own. Elements of any type are converted
-// to float64. The error is of kind [ErrShape] if t is no matrix or has no elements, which gonum does not know, or one
-// of those of [Data].
+// Matrix returns the elements of t, which has two axes, as a gonum matrix of its own. Elements of any
+// type are converted to float64. The error is of kind [ErrShape] if t is no matrix or has no elements,
+// which gonum does not know, or one of those of [Data].
 func (t *Tensor) Matrix(ctx context.Context) (*mat.Dense, error) {
 	t, ok := t.ready("matrix")
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"image/color"
 )
 
-// FromImage returns the pixels of an image as Uint8, as Pillow and NumPy have them: [H W] of a grey image, [H W 3], red,
-// green and blue, of an opaque one, and [H W 4] with alpha, by which the colours are not multiplied, of any other.
-// Cast, DivScalar and Permute make of it what a network wants:
+// FromImage returns the pixels of an image as Uint8, as Pillow and NumPy have them: [H W] of a grey
+// image, [H W 3], red, green and blue, of an opaque one, and [H W 4] with alpha, by which the colours
+// are not multiplied, of any other. Cast, DivScalar and Permute make of it what a network wants:
 //
 //	x := tensor.FromImage(img).Cast(tensor.Float32).DivScalar(255).Permute(2, 0, 1)
 func FromImage(img image.Image) *Tensor {
@@ -43,8 +43,8 @@ func FromImage(img image.Image) *Tensor {
 	return Wrap(data, h, w, channels)
 }
 
-// Image returns t as an image: Uint8 of shape [H W], [H W 1], [H W 3] or [H W 4], as [FromImage] has them. The error is of
-// kind [ErrDType] or [ErrShape], or one of those of [Data].
+// Image returns t as an image: Uint8 of shape [H W], [H W 1], [H W 3] or [H W 4], as [FromImage] has
+// them. The error is of kind [ErrDType] or [ErrShape], or one of those of [Data].
 func (t *Tensor) Image(ctx context.Context) (image.Image, error) {
 	t, ok := t.ready("image")
 	if !ok {
@@ -70,7 +70,7 @@ func (t *Tensor) Image(ctx context.Context) (image.Image, error) {
 		return &image.NRGBA{Pix: data, Stride: 4 * w, Rect: rect}, nil
 	}
 	img := image.NewNRGBA(rect)
-	for i := 0; i < w*h; i++ {
+	for i := range w * h {
 		copy(img.Pix[4*i:], data[3*i:3*i+3])
 		img.Pix[4*i+3] = 255
 	}

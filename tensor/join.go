@@ -6,10 +6,11 @@ import (
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/internal/graph"
+	"github.com/weft-go/weft/ops"
 )
 
-// Concat returns the tensors joined along axis. They have the same extents along every other axis, and are promoted to
-// one type as arrays are. The error is of kind [ErrShape], [ErrAxis] or [ErrDevice].
+// Concat returns the tensors joined along axis. They have the same extents along every other axis, and
+// are promoted to one type as arrays are. The error is of kind [ErrShape], [ErrAxis] or [ErrDevice].
 func Concat(axis int, ts ...*Tensor) *Tensor { return concat("concat", axis, ts) }
 
 // Stack returns the tensors, which have one shape, side by side along a new axis.
@@ -64,7 +65,7 @@ func assemble(op string, shape backend.Shape, a int, in []*Tensor) *Tensor {
 	if len(in) == 1 {
 		return in[0]
 	}
-	d := promoted(in)
+	d := promotedAll(in)
 	dense := backend.Dense(shape)
 	parts := make([]graph.Part, 0, len(in))
 	at := 0
@@ -85,15 +86,25 @@ func assemble(op string, shape backend.Shape, a int, in []*Tensor) *Tensor {
 	return whole(in[0].dev, graph.Assemble(d, shape, parts...))
 }
 
+// promotedAll returns the type that arrays have together.
+func promotedAll(in []*Tensor) DType {
+	d := in[0].node.DType
+	for _, t := range in[1:] {
+		d = ops.Promote(d, t.node.DType)
+	}
+	return d
+}
+
 // zeros returns zeros of t's type and device.
 func (t *Tensor) zeros(shape backend.Shape) *Tensor {
 	s := scalar{}
 	return s.on(t.dev, t.node.DType, shape)
 }
 
-// Pad returns t with value, a Go number, around it: widths gives for each axis, from the first on, how many elements
-// come before and after; axes beyond them get none. The number is weakly typed as [Scalar] says, but never changes
-// the type. The error is of kind [ErrShape] for a negative width, [ErrAxis] for too many, or [ErrDType].
+// Pad returns t with value, a Go number, around it: widths gives for each axis, from the first on, how
+// many elements come before and after; axes beyond them get none. The number is weakly typed as [Scalar]
+// says, but never changes the type. The error is of kind [ErrShape] for a negative width, [ErrAxis] for
+// too many, or [ErrDType].
 func (t *Tensor) Pad(value any, widths ...[2]int) *Tensor {
 	t, ok := t.ready("pad")
 	if !ok {
@@ -147,8 +158,8 @@ func padded(shape backend.Shape, widths [][2]int) (backend.Shape, error) {
 	return s, s.Check()
 }
 
-// PadEdge returns t with its outermost elements repeated around it. Widths and errors are as in [Tensor.Pad]; to pad
-// an empty axis is an error of kind [ErrShape].
+// PadEdge returns t with its outermost elements repeated around it. Widths and errors are as in
+// [Tensor.Pad]; to pad an empty axis is an error of kind [ErrShape].
 func (t *Tensor) PadEdge(widths ...[2]int) *Tensor {
 	return t.padWith("pad_edge", widths, func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool) {
 		repeat := func(i, n int) *Tensor {
@@ -163,8 +174,8 @@ func (t *Tensor) PadEdge(widths ...[2]int) *Tensor {
 	})
 }
 
-// PadReflect returns t mirrored at its outermost elements, which are not repeated: of 1 2 3, two before give
-// 3 2 1 2 3. A width must be less than the extent. Widths and errors are as in [Tensor.Pad].
+// PadReflect returns t mirrored at its outermost elements, which are not repeated: of 1 2 3, two before
+// give 3 2 1 2 3. A width must be less than the extent. Widths and errors are as in [Tensor.Pad].
 func (t *Tensor) PadReflect(widths ...[2]int) *Tensor {
 	return t.padWith("pad_reflect", widths, func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool) {
 		if max(w[0], w[1]) >= d {
@@ -200,8 +211,8 @@ func (t *Tensor) padWith(op string, widths [][2]int, ends func(t *Tensor, a, d i
 // Repeat returns t with each element repeated n times in place along axis: of 1 2, twice gives 1 1 2 2.
 func (t *Tensor) Repeat(n, axis int) *Tensor { return t.times("repeat", n, axis, 1) }
 
-// Tile returns t repeated as a whole along each axis as often as reps says: of 1 2, twice gives 1 2 1 2. Missing axes of
-// t, or missing numbers of reps, are added in front, as 1.
+// Tile returns t repeated as a whole along each axis as often as reps says: of 1 2, twice gives 1 2 1 2.
+// Missing axes of t, or missing numbers of reps, are added in front, as 1.
 func (t *Tensor) Tile(reps ...int) *Tensor {
 	t, ok := t.ready("tile")
 	if !ok {
@@ -241,8 +252,8 @@ func (t *Tensor) times(op string, n, axis, where int) *Tensor {
 	return v.BroadcastTo(wide...).Reshape(shape...)
 }
 
-// Roll returns t shifted by n positions along axis; what leaves at the end comes in at the beginning, and the reverse for
-// a negative n.
+// Roll returns t shifted by n positions along axis; what leaves at the end comes in at the beginning,
+// and the reverse for a negative n.
 func (t *Tensor) Roll(n, axis int) *Tensor {
 	t, ok := t.ready("roll")
 	if !ok {

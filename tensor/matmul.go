@@ -8,13 +8,14 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// MatMul returns the matrix product t·y by NumPy's rules. Of operands [… M K] and [… K N] it is [… M N], the leading
-// axes being broadcast as batches. An operand of one axis is a row vector on the left and a column vector on
-// the right, and its axis of extent 1 does not show in the result. With K = 0 the result is zeros. NaN and
-// infinities propagate.
+// MatMul returns the matrix product t·y by NumPy's rules. Of operands [… M K] and [… K N] it is [… M N],
+// the leading axes being broadcast as batches. An operand of one axis is a row vector on the left and a
+// column vector on the right, and its axis of extent 1 does not show in the result. With K = 0 the
+// result is zeros. NaN and infinities propagate.
 //
-// The element type is NumPy's promotion of both. Floats of 16 bits are summed in Float32 or better, integers wrap; of
-// Bool the result is Bool, the logical or of ands. The error is of kind [ErrShape], also for an operand without axes.
+// The element type is NumPy's promotion of both. Floats of 16 bits are summed in Float32 or better,
+// integers wrap; of Bool the result is Bool, the logical or of ands. The error is of kind [ErrShape],
+// also for an operand without axes.
 func (t *Tensor) MatMul(y *Tensor) *Tensor {
 	in := [2]*Tensor{t, y}
 	if bad := readyAll("matmul", in[:]); bad != nil {
@@ -77,7 +78,8 @@ func multiply(a, b *Tensor) *Tensor {
 	return whole(a.dev, graph.MatMul(a.edge(), b.edge()))
 }
 
-// Outer returns the products of each element of t with each of y, both of one axis: [M] and [N] give [M N].
+// Outer returns the products of each element of t with each of y, both of one axis: [M] and [N] give [M
+// N].
 func (t *Tensor) Outer(y *Tensor) *Tensor {
 	if t.Err() == nil && y.Err() == nil && (t.Rank() != 1 || y.Rank() != 1) {
 		return fail("outer", ErrShape, "operands need one axis each", t, y)

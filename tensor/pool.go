@@ -15,22 +15,24 @@ type PoolOptions struct {
 	PaddingEnd []int // after each axis, if other than Padding
 	Dilation   []int // distance of a window's elements, for the maximum alone; default 1
 
-	// Ceil rounds the extents of the result up, so that the last window may reach beyond the end; it begins before it.
+	// Ceil rounds the extents of the result up, so that the last window may reach beyond the end; it
+	// begins before it.
 	Ceil bool
-	// CountPad has an average count the zeros of the padding, as PyTorch does unless told otherwise; never what Ceil
-	// reaches beyond it.
+	// CountPad has an average count the zeros of the padding, as PyTorch does unless told otherwise;
+	// never what Ceil reaches beyond it.
 	CountPad bool
 }
 
-// MaxPool1d returns the greatest element of each window along the last axis of t, [… L]; NaN if any is. Padding is no
-// element. The error is of kind [ErrShape] if a window does not fit, or has nothing but padding in it.
+// MaxPool1d returns the greatest element of each window along the last axis of t, [… L]; NaN if any is.
+// Padding is no element. The error is of kind [ErrShape] if a window does not fit, or has nothing but
+// padding in it.
 func (t *Tensor) MaxPool1d(o PoolOptions) *Tensor { return t.pool("max_pool1d", 1, ops.ReduceMax, o) }
 
 // MaxPool2d is [Tensor.MaxPool1d] over the last two axes, [… H W].
 func (t *Tensor) MaxPool2d(o PoolOptions) *Tensor { return t.pool("max_pool2d", 2, ops.ReduceMax, o) }
 
-// AvgPool1d returns the mean of each window along the last axis of t, [… L]. Integers are converted to Float32. Errors are
-// as in [Tensor.MaxPool1d].
+// AvgPool1d returns the mean of each window along the last axis of t, [… L]. Integers are converted to
+// Float32. Errors are as in [Tensor.MaxPool1d].
 func (t *Tensor) AvgPool1d(o PoolOptions) *Tensor { return t.pool("avg_pool1d", 1, ops.ReduceSum, o) }
 
 // AvgPool2d is [Tensor.AvgPool1d] over the last two axes, [… H W].
@@ -66,7 +68,7 @@ func (t *Tensor) pool(op string, spatial int, r ops.ReduceOp, o PoolOptions) *Te
 func pooling(n int, r ops.ReduceOp, o PoolOptions) (a graph.PoolAttr, err error) {
 	a = graph.PoolAttr{Op: r, CountPad: o.CountPad}
 	if len(o.Window) == 0 {
-		return a, fmt.Errorf("Window is missing: %w", ErrShape)
+		return a, fmt.Errorf("no Window: %w", ErrShape)
 	}
 	for _, l := range []struct {
 		to    *[]int
@@ -91,7 +93,7 @@ func pooling(n int, r ops.ReduceOp, o PoolOptions) (a graph.PoolAttr, err error)
 		a.PadEnd = a.Pad
 	}
 	if r == ops.ReduceSum && o.Dilation != nil {
-		return a, fmt.Errorf("Dilation of an average: %w", ErrShape)
+		return a, fmt.Errorf("an average takes no Dilation: %w", ErrShape)
 	}
 	return a, nil
 }

@@ -8,17 +8,18 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// Random numbers come from Philox-4×32-10 (see [ops.Philox]), which makes word number i of a stream from i
-// and a key alone. A random tensor is thus an ordinary lazy tensor: it is computed inside the kernel that uses it,
-// and its elements are the same on every device, up to the tolerance of Log and Cos in Randn.
+// Random numbers come from Philox-4×32-10 (see [ops.Philox]), which makes word number i of a stream from
+// i and a key alone. A random tensor is thus an ordinary lazy tensor: it is computed inside the kernel
+// that uses it, and its elements are the same on every device, up to the tolerance of Log and Cos in
+// Randn.
 //
 // The key is the first two words that Philox makes of the counter (purpose, 0, 0, 0) under the seed as a
-// key, low word first. The purpose is 1 for Rand, 2 for Randn and 3 for RandInt, so that they are independent
-// under one seed. Word number i of a key is word i mod 4 of the block of counter i/4.
+// key, low word first. The purpose is 1 for Rand, 2 for Randn and 3 for RandInt, so that they are
+// independent under one seed. Word number i of a key is word i mod 4 of the block of counter i/4.
 
 // Rand returns random numbers evenly distributed over [0, 1): multiples of 2⁻²⁴ for Float32, 2⁻¹¹ for
-// Float16, 2⁻⁸ for BFloat16 and 2⁻⁵³ for Float64. The same seed gives the same numbers. Element i is the upper
-// bits of word i; of Float64, the upper 27 bits of word 2i and the upper 26 of word 2i+1.
+// Float16, 2⁻⁸ for BFloat16 and 2⁻⁵³ for Float64. The same seed gives the same numbers. Element i is the
+// upper bits of word i; of Float64, the upper 27 bits of word 2i and the upper 26 of word 2i+1.
 func Rand(t DType, seed uint64, shape ...int) *Tensor {
 	s, bad := newStream("rand", 1, seed, t.IsFloat(), t, shape)
 	if bad != nil {
@@ -31,9 +32,9 @@ func Rand(t DType, seed uint64, shape ...int) *Tensor {
 	return s.shaped(s.uniform(t, words, 0))
 }
 
-// Randn returns random numbers of the normal distribution with mean 0 and variance 1, by the method of Box and
-// Muller: √(-2·log(1−u))·cos(2πv), with u and v as [Rand] makes them of words 2i and 2i+1 (4i to 4i+3 for
-// Float64). 16-bit types are rounded from Float32. The same seed gives the same numbers.
+// Randn returns random numbers of the normal distribution with mean 0 and variance 1, by the method of
+// Box and Muller: √(-2·log(1−u))·cos(2πv), with u and v as [Rand] makes them of words 2i and 2i+1 (4i to
+// 4i+3 for Float64). 16-bit types are rounded from Float32. The same seed gives the same numbers.
 func Randn(t DType, seed uint64, shape ...int) *Tensor {
 	s, bad := newStream("randn", 2, seed, t.IsFloat(), t, shape)
 	if bad != nil {
@@ -48,9 +49,9 @@ func Randn(t DType, seed uint64, shape ...int) *Tensor {
 	return s.shaped(r.Mul(v.MulScalar(2 * math.Pi).Cos()).Cast(t))
 }
 
-// RandInt returns random integers evenly distributed over lo…hi−1, at most 2³¹ of them. The same seed gives the
-// same numbers. Element i is lo + ⌊w·(hi−lo)/2⁶⁴⌋, where the 64 bits of w are word 2i, the upper half, and
-// word 2i+1; no number is likelier than another by more than a part in 2³³.
+// RandInt returns random integers evenly distributed over lo…hi−1, at most 2³¹ of them. The same seed
+// gives the same numbers. Element i is lo + ⌊w·(hi−lo)/2⁶⁴⌋, where the 64 bits of w are word 2i, the
+// upper half, and word 2i+1; no number is likelier than another by more than a part in 2³³.
 func RandInt(t DType, seed uint64, lo, hi int64, shape ...int) *Tensor {
 	s, bad := newStream("randint", 3, seed, t.IsInt(), t, shape)
 	if bad != nil {
@@ -86,7 +87,8 @@ func newStream(op string, purpose uint32, seed uint64, suits bool, t DType, shap
 	return stream{d, key, sh, sh.Len()}, nil
 }
 
-// bits returns word words·i + first for each element i, as Uint32; as Int64 if there are more than 2³² words.
+// bits returns word words·i + first for each element i, as Uint32; as Int64 if there are more than 2³²
+// words.
 func (s stream) bits(words, first int) *Tensor {
 	t := Uint32
 	if s.n > math.MaxUint32/words {
@@ -103,11 +105,11 @@ func (s stream) bits(words, first int) *Tensor {
 	if first > 0 {
 		at = at.AddScalar(first)
 	}
-	return apply(ops.RandBits, [3]*Tensor{at, Scalar(s.key[0]), Scalar(s.key[1])})
+	return triadic(ops.RandBits, at, Scalar(s.key[0]), Scalar(s.key[1]))
 }
 
-// uniform returns numbers of type t in [0, 1) made from word first (for Float64 also the next) of the words of
-// each element.
+// uniform returns numbers of type t in [0, 1) made from word first (for Float64 also the next) of the
+// words of each element.
 func (s stream) uniform(t DType, words, first int) *Tensor {
 	w := s.bits(words, first)
 	if t == Float64 {
@@ -130,6 +132,7 @@ func significand(t DType) int {
 		return 8
 	case Float32:
 		return 24
+	default:
+		return 53
 	}
-	return 53
 }

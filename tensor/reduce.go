@@ -8,32 +8,34 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// Reductions take the axes to reduce, in any order, negative ones counted from the end; without any axis named they
-// reduce all. (An empty list of axes is the same as none: there is no way to name "no axis", which would return the
-// tensor as it is.) The axes disappear from the result; [Tensor.Unsqueeze] with the same axes brings them back with
-// extent 1, NumPy's keepdims:
+// Reductions take the axes to reduce, in any order, negative ones counted from the end; without any axis
+// named they reduce all. (An empty list of axes is the same as none: there is no way to name "no axis",
+// which would return the tensor as it is.) The axes disappear from the result; [Tensor.Unsqueeze] with
+// the same axes brings them back with extent 1, NumPy's keepdims:
 //
 //	centred := x.Sub(x.Mean(-1).Unsqueeze(-1))
 //
 // An axis out of range or named twice is an error of kind [ErrAxis]. A NaN among the elements gives NaN.
 
-// Sum returns the sum over axes; 0 of no elements. Integers and Bool are summed as Int64, wrapping. Floats keep their
-// type and are summed pairwise or better, 16-bit types in Float32, so that a long sum does not stall as NumPy's does along
-// an outer axis.
+// Sum returns the sum over axes; 0 of no elements. Integers and Bool are summed as Int64, wrapping.
+// Floats keep their type and are summed pairwise or better, 16-bit types in Float32, so that a long sum
+// does not stall as NumPy's does along an outer axis.
 func (t *Tensor) Sum(axes ...int) *Tensor { return t.reduce(ops.ReduceSum, axes) }
 
 // Prod returns the product over axes; 1 of no elements. Types are as in [Tensor.Sum].
 func (t *Tensor) Prod(axes ...int) *Tensor { return t.reduce(ops.ReduceProd, axes) }
 
-// Max returns the greatest element over axes, NaN if any is. Of no elements it is an error of kind [ErrShape].
+// Max returns the greatest element over axes, NaN if any is. Of no elements it is an error of kind
+// [ErrShape].
 func (t *Tensor) Max(axes ...int) *Tensor { return t.reduce(ops.ReduceMax, axes) }
 
-// Min returns the least element over axes, NaN if any is. Of no elements it is an error of kind [ErrShape].
+// Min returns the least element over axes, NaN if any is. Of no elements it is an error of kind
+// [ErrShape].
 func (t *Tensor) Min(axes ...int) *Tensor { return t.reduce(ops.ReduceMin, axes) }
 
-// ArgMax returns the position, as Int32, of the greatest element over axes: of the first of several, or of the first
-// NaN. Over more than one axis the position counts their elements in row-major order. Of no elements it is an error of
-// kind [ErrShape].
+// ArgMax returns the position, as Int32, of the greatest element over axes: of the first of several, or
+// of the first NaN. Over more than one axis the position counts their elements in row-major order. Of no
+// elements it is an error of kind [ErrShape].
 func (t *Tensor) ArgMax(axes ...int) *Tensor { return t.reduce(ops.ReduceArgMax, axes) }
 
 // ArgMin returns the position of the least element, otherwise as [Tensor.ArgMax].
@@ -45,8 +47,8 @@ func (t *Tensor) Any(axes ...int) *Tensor { return t.reduce(ops.ReduceAny, axes)
 // All reports whether no element over axes is zero, as Bool; true of no elements.
 func (t *Tensor) All(axes ...int) *Tensor { return t.reduce(ops.ReduceAll, axes) }
 
-// Mean returns the arithmetic mean over axes; NaN of no elements. Integers and Bool are converted to Float32 first, and
-// 16-bit types are summed in Float32, so that the sum does not overflow.
+// Mean returns the arithmetic mean over axes; NaN of no elements. Integers and Bool are converted to
+// Float32 first, and 16-bit types are summed in Float32, so that the sum does not overflow.
 func (t *Tensor) Mean(axes ...int) *Tensor {
 	r := t.rows("mean", axes)
 	if r.bad != nil {
@@ -55,15 +57,15 @@ func (t *Tensor) Mean(axes ...int) *Tensor {
 	return r.mean(r.in).Cast(r.result)
 }
 
-// Var returns the variance over axes, the mean of the squared distances from the mean, found in two passes so that it
-// does not cancel; NaN of no elements. Types are as in [Tensor.Mean].
+// Var returns the variance over axes, the mean of the squared distances from the mean, found in two
+// passes so that it does not cancel; NaN of no elements. Types are as in [Tensor.Mean].
 func (t *Tensor) Var(axes ...int) *Tensor { return t.variance("var", 0, axes) }
 
 // Std returns the standard deviation over axes, the root of [Tensor.Var].
 func (t *Tensor) Std(axes ...int) *Tensor { return t.variance("std", 0, axes) }
 
-// VarDDof is [Tensor.Var] with the squares' sum divided by n − ddof, as NumPy's ddof has it, in place of n. 1 estimates
-// the variance of a population from a sample.
+// VarDDof is [Tensor.Var] with the squares' sum divided by n − ddof, as NumPy's ddof has it, in place of
+// n. 1 estimates the variance of a population from a sample.
 func (t *Tensor) VarDDof(ddof int, axes ...int) *Tensor { return t.variance("var", ddof, axes) }
 
 // StdDDof is the root of [Tensor.VarDDof].
@@ -76,25 +78,28 @@ func (t *Tensor) reduce(op ops.ReduceOp, axes []int) *Tensor {
 		return t
 	}
 	t, n, bad := t.reducible(op.String(), axes)
-	switch {
-	case bad != nil:
+	if bad != nil {
 		return bad
-	case !op.Accepts().Has(t.node.DType.Kind()) || (op == ops.ReduceSum || op == ops.ReduceProd) && !t.node.DType.IsFloat():
-		t = t.Cast(widened(op, t.node.DType))
 	}
 	if !op.HasIdentity() && t.emptyRows(n) {
 		return fail(op.String(), ErrShape, "of no elements", t)
 	}
+	t = t.Cast(combined(op, t.node.DType))
 	return whole(t.dev, graph.Reduce(op, t.edge(), n))
 }
 
-// widened returns the type in which elements of type d are combined.
-func widened(op ops.ReduceOp, d DType) DType {
+// combined returns the type in which elements of type d are combined.
+func combined(op ops.ReduceOp, d DType) DType {
 	switch op {
 	case ops.ReduceSum, ops.ReduceProd:
-		return Int64
+		if !d.IsFloat() {
+			return Int64
+		}
 	case ops.ReduceAny, ops.ReduceAll:
 		return Bool
+	case ops.ReduceLogAddExp:
+		return floating(d)
+	default:
 	}
 	return d
 }
@@ -174,8 +179,9 @@ func accumulator(t DType) DType {
 		return Float32
 	case Uint8, Int8:
 		return Int32
+	default:
+		return t
 	}
-	return t
 }
 
 // of reduces x, which has the shape of the rows.
@@ -209,9 +215,10 @@ func (t *Tensor) variance(op string, ddof int, axes []int) *Tensor {
 	return v.Cast(r.result)
 }
 
-// centred returns the distances of the elements from the mean of their row, and the sum of their squares. Where the mean
-// is large beside the distances its rounding shows in them: their own mean is not zero, and is taken off again. (Chan,
-// Golub and LeVeque, "Algorithms for computing the sample variance", 1983, equation 1.7.)
+// centred returns the distances of the elements from the mean of their row, and the sum of their
+// squares. Where the mean is large beside the distances its rounding shows in them: their own mean is
+// not zero, and is taken off again. (Chan, Golub and LeVeque, "Algorithms for computing the sample
+// variance", 1983, equation 1.7.)
 func (r *rows) centred() (d, squares *Tensor) {
 	d = r.in.Sub(r.keep(r.mean(r.in)))
 	sum := r.of(ops.ReduceSum, d)
@@ -220,8 +227,8 @@ func (r *rows) centred() (d, squares *Tensor) {
 	return d.Sub(r.keep(rest)), squares
 }
 
-// LogSumExp returns log Σ exp over axes, without overflow; -∞ of no elements, or of -∞ alone. Types are as in
-// [Tensor.Mean].
+// LogSumExp returns log Σ exp over axes, without overflow; -∞ of no elements, or of -∞ alone. Types are
+// as in [Tensor.Mean].
 func (t *Tensor) LogSumExp(axes ...int) *Tensor {
 	r := t.rows("logsumexp", axes)
 	switch {
@@ -235,10 +242,10 @@ func (t *Tensor) LogSumExp(axes ...int) *Tensor {
 	return r.of(ops.ReduceSum, r.in.Sub(r.keep(m)).Exp()).Log().Add(m).Cast(r.result)
 }
 
-// Norm returns the vector norm (Σ|t|ᵖ)^(1/p) of order p over axes: 2 is Euclid's, 1 the sum of the absolute values,
-// +Inf and -Inf the greatest and least of them, and 0 the number of elements that are not zero. It is
-// 0 of no elements. Values are scaled by the greatest before they are raised to a power, so that the
-// norm overflows only if it does not fit the type; NumPy's does earlier. Types are as in
+// Norm returns the vector norm (Σ|t|ᵖ)^(1/p) of order p over axes: 2 is Euclid's, 1 the sum of the
+// absolute values, +Inf and -Inf the greatest and least of them, and 0 the number of elements that are
+// not zero. It is 0 of no elements. Values are scaled by the greatest before they are raised to a power,
+// so that the norm overflows only if it does not fit the type; NumPy's does earlier. Types are as in
 // [Tensor.Mean]. The error is of kind [ErrShape] for order -Inf, or a negative one, of no elements, and
 // [ErrDType] for order NaN.
 func (t *Tensor) Norm(p float64, axes ...int) *Tensor {

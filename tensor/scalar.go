@@ -10,7 +10,8 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// A scalar is a Go number or bool used as an operand. It takes its element type from the array beside it.
+// A scalar is a Go number or bool used as an operand. It takes its element type from the array beside
+// it.
 type scalar struct {
 	kind ops.Weak
 	i    int64   // WeakBool (0 or 1), WeakInt
@@ -18,10 +19,10 @@ type scalar struct {
 }
 
 // Scalar returns v, a Go bool, integer or float, as an operand without axes. It is weakly typed, as a
-// Python number is in NumPy 2: beside an array it takes the array's element type, so that it never widens
-// one, except that an integer makes Int64 of Bool and a float makes Float32 of Bool and integers. An
-// integer that the type cannot hold is an error of kind [ErrDType] (a comparison with it is fine); a float
-// is rounded. Alone, or among its like, it is Bool, Int64 or Float32.
+// Python number is in NumPy 2: beside an array it takes the array's element type, so that it never
+// widens one, except that an integer makes Int64 of Bool and a float makes Float32 of Bool and integers.
+// An integer that the type cannot hold is an error of kind [ErrDType] (a comparison with it is fine); a
+// float is rounded. Alone, or among its like, it is Bool, Int64 or Float32.
 //
 // Methods such as [Tensor.AddScalar] do the same: x.AddScalar(2) is x.Add(Scalar(2)). Scalar is for the
 // other side, as in Scalar(1).Div(x), and for operations of three operands.
@@ -104,8 +105,9 @@ func (s *scalar) String() string {
 		return strconv.FormatBool(s.i != 0)
 	case ops.WeakInt:
 		return strconv.FormatInt(s.i, 10)
+	default:
+		return strconv.FormatFloat(s.f, 'g', -1, 64)
 	}
-	return strconv.FormatFloat(s.f, 'g', -1, 64)
 }
 
 // standAlone returns s as a tensor of its default type on the default device, for operation op.
@@ -126,5 +128,11 @@ func (s *scalar) on(d *Device, t DType, shape backend.Shape) *Tensor {
 
 // repeat returns the layout that shows one element all over shape.
 func repeat(shape backend.Shape) backend.Layout {
-	return backend.Layout{Shape: shape, Strides: make([]int, len(shape))}
+	n := len(shape)
+	if n > len(zeroStrides) {
+		return backend.Layout{Shape: shape, Strides: make([]int, n)}
+	}
+	return backend.Layout{Shape: shape, Strides: zeroStrides[:n:n]}
 }
+
+var zeroStrides [8]int // shared: nobody writes to the strides of a layout

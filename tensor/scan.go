@@ -14,31 +14,32 @@ const (
 	Reverse                        // the elements from this one on to the end of the axis
 )
 
-// CumSum returns the sums of the elements up to and with each along axis. Integers and Bool are summed as Int64,
-// wrapping; cast the result for a smaller type. The error is of kind [ErrAxis].
+// CumSum returns the sums of the elements up to and with each along axis. Integers and Bool are summed
+// as Int64, wrapping; cast the result for a smaller type. The error is of kind [ErrAxis].
 func (t *Tensor) CumSum(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("cumsum", ops.ReduceSum, axis, modes)
 }
 
-// CumProd returns the products of the elements up to and with each along axis. Types are as in [Tensor.CumSum].
+// CumProd returns the products of the elements up to and with each along axis. Types are as in
+// [Tensor.CumSum].
 func (t *Tensor) CumProd(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("cumprod", ops.ReduceProd, axis, modes)
 }
 
-// CumMax returns the greatest of the elements up to and with each along axis; NaN from the first NaN on. Its identity
-// is -∞, or the least integer.
+// CumMax returns the greatest of the elements up to and with each along axis; NaN from the first NaN on.
+// Its identity is -∞, or the least integer.
 func (t *Tensor) CumMax(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("cummax", ops.ReduceMax, axis, modes)
 }
 
-// CumMin returns the least of the elements up to and with each along axis; NaN from the first NaN on. Its identity is
-// +∞, or the greatest integer.
+// CumMin returns the least of the elements up to and with each along axis; NaN from the first NaN on.
+// Its identity is +∞, or the greatest integer.
 func (t *Tensor) CumMin(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("cummin", ops.ReduceMin, axis, modes)
 }
 
-// LogCumSumExp returns log Σ exp of the elements up to and with each along axis, without overflow. Integers and Bool are
-// converted to Float32. Its identity is -∞.
+// LogCumSumExp returns log Σ exp of the elements up to and with each along axis, without overflow.
+// Integers and Bool are converted to Float32. Its identity is -∞.
 func (t *Tensor) LogCumSumExp(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("logcumsumexp", ops.ReduceLogAddExp, axis, modes)
 }
@@ -56,13 +57,6 @@ func (t *Tensor) scan(name string, op ops.ReduceOp, axis int, modes []ScanMode) 
 	for _, m := range modes {
 		mode |= m
 	}
-	if d := t.node.DType; !d.IsFloat() {
-		switch op {
-		case ops.ReduceSum, ops.ReduceProd:
-			t = t.Cast(Int64)
-		case ops.ReduceLogAddExp:
-			t = t.Cast(ops.DefaultFloat)
-		}
-	}
+	t = t.Cast(combined(op, t.node.DType))
 	return whole(t.dev, graph.Scan(op, t.edge(), a, mode&Exclusive != 0, mode&Reverse != 0))
 }

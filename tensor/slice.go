@@ -19,9 +19,9 @@ import (
 //	a[::-1]    a.Slice(All.Step(-1))
 //	a[:, 2]    a.Slice(All, At(2))
 //
-// Negative positions count from the end, and positions beyond an end stop at it. With a negative step the
-// selection runs backwards, from start down to but without stop; an open start is then the last element and an open stop
-// goes down to the first.
+// Negative positions count from the end, and positions beyond an end stop at it. With a negative step
+// the selection runs backwards, from start down to but without stop; an open start is then the last
+// element and an open stop goes down to the first.
 type Range struct {
 	start, stop       int
 	hasStart, hasStop bool
@@ -41,11 +41,12 @@ func From(start int) Range { return Range{start: start, hasStart: true} }
 // To selects the positions up to but without stop.
 func To(stop int) Range { return Range{stop: stop, hasStop: true} }
 
-// At selects the one position i and drops the axis. A position outside the axis is an error of kind [ErrIndex].
+// At selects the one position i and drops the axis. A position outside the axis is an error of kind
+// [ErrIndex].
 func At(i int) Range { return Range{start: i, at: true} }
 
-// Step returns r with only every n-th position, backwards if n is negative. It is an error of kind [ErrIndex] to
-// step by 0.
+// Step returns r with only every n-th position, backwards if n is negative. It is an error of kind
+// [ErrIndex] to step by 0.
 func (r Range) Step(n int) Range {
 	r.step = n - 1
 	return r
@@ -70,8 +71,8 @@ func (r Range) String() string {
 	return s
 }
 
-// of returns what r selects of an axis of d elements: n positions from start on, step apart. (The rules are those
-// of PySlice_AdjustIndices in CPython.)
+// of returns what r selects of an axis of d elements: n positions from start on, step apart. (The rules
+// are those of PySlice_AdjustIndices in CPython.)
 func (r Range) of(d int) (start, step, n int, err error) {
 	if r.at {
 		i := r.start
@@ -107,8 +108,8 @@ func (r Range) of(d int) (start, step, n int, err error) {
 	return start, step, n, nil
 }
 
-// limit returns position i of an axis of d elements counted from its beginning, moved to where a slice with the
-// step can begin or end.
+// limit returns position i of an axis of d elements counted from its beginning, moved to where a slice
+// with the step can begin or end.
 func limit(i, d, step int) int {
 	if i < 0 {
 		i += d // of a hugely negative i, still negative
@@ -119,9 +120,9 @@ func limit(i, d, step int) int {
 	return min(max(i, 0), d)
 }
 
-// Slice returns the elements that ranges select, one range for each axis from the first on; axes beyond the ranges are
-// whole. It copies nothing. The error is of kind [ErrAxis] if there are more ranges than axes and [ErrIndex] if
-// an [At] is outside its axis or a step is 0.
+// Slice returns the elements that ranges select, one range for each axis from the first on; axes beyond
+// the ranges are whole. It copies nothing. The error is of kind [ErrAxis] if there are more ranges than
+// axes and [ErrIndex] if an [At] is outside its axis or a step is 0.
 func (t *Tensor) Slice(ranges ...Range) *Tensor {
 	t, ok := t.ready("slice")
 	if !ok {
@@ -165,8 +166,8 @@ func sliced(l backend.Layout, ranges []Range) (backend.Layout, error) {
 // SliceAxis returns the elements that r selects along one axis.
 func (t *Tensor) SliceAxis(axis int, r Range) *Tensor { return t.sliceAxis("slice", axis, r) }
 
-// Select returns the elements at position i of axis, without the axis. Negative positions count from the end. The
-// error is of kind [ErrAxis] or [ErrIndex].
+// Select returns the elements at position i of axis, without the axis. Negative positions count from the
+// end. The error is of kind [ErrAxis] or [ErrIndex].
 func (t *Tensor) Select(axis, i int) *Tensor { return t.sliceAxis("select", axis, At(i)) }
 
 // Flip returns t with the given axes reversed; all of them if none is named.
@@ -188,8 +189,8 @@ func (t *Tensor) Flip(axes ...int) *Tensor {
 	return t.Slice(ranges...)
 }
 
-// Narrow returns the n elements from start on along axis, torch's narrow. Unlike [Tensor.Slice] it is an error of
-// kind [ErrIndex] to reach beyond the axis.
+// Narrow returns the n elements from start on along axis, torch's narrow. Unlike [Tensor.Slice] it is an
+// error of kind [ErrIndex] to reach beyond the axis.
 func (t *Tensor) Narrow(axis, start, n int) *Tensor {
 	t, ok := t.ready("narrow")
 	if !ok {
@@ -228,8 +229,8 @@ func (t *Tensor) sliceAxis(op string, axis int, r Range) *Tensor {
 	return t.seen(op, l, err)
 }
 
-// Split returns consecutive parts of t along axis, of the given sizes, which add up to its extent. On an error, of
-// kind [ErrAxis] or [ErrShape], each part carries it.
+// Split returns consecutive parts of t along axis, of the given sizes, which add up to its extent. On an
+// error, of kind [ErrAxis] or [ErrShape], each part carries it.
 func (t *Tensor) Split(axis int, sizes ...int) []*Tensor {
 	parts := make([]*Tensor, len(sizes))
 	t, ok := t.ready("split")
@@ -261,8 +262,8 @@ func fill(parts []*Tensor, t *Tensor) []*Tensor {
 	return parts
 }
 
-// Chunk returns t cut into n equal parts along axis. On an error, of kind [ErrAxis], or [ErrShape] if the extent is
-// no multiple of n, each part carries it; there is always at least one.
+// Chunk returns t cut into n equal parts along axis. On an error, of kind [ErrAxis], or [ErrShape] if
+// the extent is no multiple of n, each part carries it; there is always at least one.
 func (t *Tensor) Chunk(axis, n int) []*Tensor {
 	const most = 1 << 20 // so that a wild n is an error too
 	d := t.Dim(axis)

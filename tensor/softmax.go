@@ -2,9 +2,9 @@ package tensor
 
 import "github.com/weft-go/weft/ops"
 
-// Softmax returns exp(t) / Σ exp(t), the sum taken along axis, without overflow. Elements of -∞ give exactly 0; a row
-// of -∞ alone, or one with a +∞ or a NaN, gives NaN, as in PyTorch. Integers are converted to Float32, and 16-bit
-// types computed in it. The error is of kind [ErrAxis].
+// Softmax returns exp(t) / Σ exp(t), the sum taken along axis, without overflow. Elements of -∞ give
+// exactly 0; a row of -∞ alone, or one with a +∞ or a NaN, gives NaN, as in PyTorch. Integers are
+// converted to Float32, and 16-bit types computed in it. The error is of kind [ErrAxis].
 func (t *Tensor) Softmax(axis int) *Tensor {
 	r, bad := t.alongAxis("softmax", axis)
 	if bad != nil {
@@ -49,9 +49,9 @@ func (t *Tensor) alongAxis(op string, axis int) (line, *Tensor) {
 	return l, nil
 }
 
-// LayerNorm returns (t − mean) / √(variance + eps), both taken along the last axis, times weight plus bias, which
-// broadcast; either may be nil. 16-bit types are computed in Float32. (Ba, Kiros and Hinton, "Layer
-// normalization", 2016.)
+// LayerNorm returns (t − mean) / √(variance + eps), both taken along the last axis, times weight plus
+// bias, which broadcast; either may be nil. 16-bit types are computed in Float32. (Ba, Kiros and Hinton,
+// "Layer normalization", 2016.)
 func (t *Tensor) LayerNorm(weight, bias *Tensor, eps float64) *Tensor {
 	r := t.rows("layer_norm", []int{-1})
 	if r.bad != nil {
@@ -62,8 +62,9 @@ func (t *Tensor) LayerNorm(weight, bias *Tensor, eps float64) *Tensor {
 	return affine(y, weight, bias).Cast(r.result)
 }
 
-// RMSNorm returns t / √(mean(t²) + eps), the mean taken along the last axis, times weight, which broadcasts and may be
-// nil. 16-bit types are computed in Float32. (Zhang and Sennrich, "Root mean square layer normalization", 2019.)
+// RMSNorm returns t / √(mean(t²) + eps), the mean taken along the last axis, times weight, which
+// broadcasts and may be nil. 16-bit types are computed in Float32. (Zhang and Sennrich, "Root mean
+// square layer normalization", 2019.)
 func (t *Tensor) RMSNorm(weight *Tensor, eps float64) *Tensor {
 	r := t.rows("rms_norm", []int{-1})
 	if r.bad != nil {

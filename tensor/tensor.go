@@ -8,11 +8,12 @@ import (
 )
 
 // A Tensor is an immutable array of any number of axes, computed when it is first read. Its methods may
-// be called by several goroutines at once; each returns a new Tensor and leaves its operands as they are.
+// be called by several goroutines at once; each returns a new Tensor and leaves its operands as they
+// are.
 //
-// A method never panics and returns no error: one that refuses its operands returns a Tensor that carries
-// an [*OpError], as does every operation on that. The error comes out of [Data], [Item], [Eval] and
-// [Tensor.Err].
+// A method never panics and returns no error: one that refuses its operands returns a Tensor that
+// carries an [*OpError], as does every operation on that. The error comes out of [Data], [Item], [Eval]
+// and [Tensor.Err].
 type Tensor struct {
 	dev    *Device
 	node   *graph.Node
@@ -116,6 +117,8 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("tensor(%s %v, %s%s)", t.node.DType, t.layout.Shape, t.dev.Name(), lazy)
 }
 
+const zeroTensor = "operand is a zero Tensor, which New and its like do not make"
+
 // ready returns t as an operand of a view or another operation of one operand: with a node. ok is false
 // if the result carries an error and is what the operation returns.
 func (t *Tensor) ready(op string) (_ *Tensor, ok bool) {
@@ -127,7 +130,7 @@ func (t *Tensor) ready(op string) (_ *Tensor, ok bool) {
 	case t.node != nil:
 		return t, true
 	case t.scalar == nil:
-		return fail(op, errNil, "operand is a zero Tensor, which New and its like do not make"), false
+		return fail(op, errNil, zeroTensor), false
 	}
 	return t.scalar.standAlone(op)
 }

@@ -2,8 +2,8 @@ package tensor
 
 import "github.com/weft-go/weft/ops"
 
-// Elementwise operations of one operand: each method is a row of package ops. Those whose values are fractions
-// take integers and Bool as Float32.
+// Elementwise operations of one operand: each method is a row of package ops. Those whose values are
+// fractions take integers and Bool as Float32.
 
 // Neg returns -t. The sign of a zero and of a NaN flips; the least integer stays itself. Not for Bool.
 func (t *Tensor) Neg() *Tensor { return monadic(ops.Neg, t) }
@@ -26,7 +26,8 @@ func (t *Tensor) Cbrt() *Tensor { return monadic(ops.Cbrt, t) }
 // Square returns t·t.
 func (t *Tensor) Square() *Tensor { return monadic(ops.Square, t) }
 
-// Reciprocal returns 1/t. Integers are converted to Float32 first, as [Tensor.Div] does and NumPy does not.
+// Reciprocal returns 1/t. Integers are converted to Float32 first, as [Tensor.Div] does and NumPy does
+// not.
 func (t *Tensor) Reciprocal() *Tensor { return monadic(ops.Reciprocal, t) }
 
 // Exp returns eᵗ.

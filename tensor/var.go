@@ -8,17 +8,18 @@ import (
 	"github.com/weft-go/weft/internal/graph"
 )
 
-// A Var is a tensor that changes: a cache of keys and values, a running state. [Var.Set] writes a part of it, in place
-// where nobody can tell. It may be used by several goroutines at once.
+// A Var is a tensor that changes: a cache of keys and values, a running state. [Var.Set] writes a part
+// of it, in place where nobody can tell. It may be used by several goroutines at once.
 //
-// The order in which operations are recorded is the order that counts: what was recorded on the elements before a Set
-// sees those, whenever it is computed, and what is recorded later sees the new ones. A Set writes in place if all that
-// was recorded on the elements before it has been computed, and copies the whole Var first otherwise. So compute what
-// reads a Var before the next Set, as a loop over tokens does, and it costs only the part that is written.
+// The order in which operations are recorded is the order that counts: what was recorded on the elements
+// before a Set sees those, whenever it is computed, and what is recorded later sees the new ones. A Set
+// writes in place if all that was recorded on the elements before it has been computed, and copies the
+// whole Var first otherwise. So compute what reads a Var before the next Set, as a loop over tokens
+// does, and it costs only the part that is written.
 //
-// After a Set in place the elements before it are gone. A tensor that [Var.Tensor] gave earlier, or a lazy result of it
-// that was computed as a mere step towards another, then cannot be read any more: an error of kind [ErrDevice] says
-// so. Wrong elements are never read.
+// After a Set in place the elements before it are gone. A tensor that [Var.Tensor] gave earlier, or a
+// lazy result of it that was computed as a mere step towards another, then cannot be read any more: an
+// error of kind [ErrDevice] says so. Wrong elements are never read.
 type Var struct {
 	mu  sync.Mutex
 	now *Tensor
@@ -34,9 +35,9 @@ func (v *Var) Tensor() *Tensor {
 	return v.now
 }
 
-// Set writes t, converted to v's element type, to the part of v that ranges select as [Tensor.Slice] does; to all of it
-// without any. t broadcasts to the part. Nothing is computed yet. After an error, of kind [ErrShape], [ErrAxis],
-// [ErrIndex] or [ErrDevice] or one that t or v carry, v is as it was.
+// Set writes t, converted to v's element type, to the part of v that ranges select as [Tensor.Slice]
+// does; to all of it without any. t broadcasts to the part. Nothing is computed yet. After an error, of
+// kind [ErrShape], [ErrAxis], [ErrIndex] or [ErrDevice] or one that t or v carry, v is as it was.
 func (v *Var) Set(t *Tensor, ranges ...Range) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -48,20 +49,21 @@ func (v *Var) Set(t *Tensor, ranges ...Range) error {
 	if err != nil {
 		return failWith("set", err, now).err
 	}
-	dev, bad := common("set", []*Tensor{now, t})
+	x := array(t)
+	dev, bad := common("set", []operand{{t: now}, x})
 	if bad != nil {
 		return bad.err
 	}
-	if _, err := t.layout.BroadcastTo(part.Shape); err != nil {
+	if _, err := repeat(x.shape()).BroadcastTo(part.Shape); err != nil {
 		return failWith("set", err, now, t).err
 	}
-	if t.scalar != nil && !t.scalar.fits(now.node.DType) {
-		return fail("set", ErrDType, fmt.Sprintf("%d does not fit %s", t.scalar.i, now.node.DType), now).err
+	if x.weak && !x.scalar.fits(now.node.DType) {
+		return fail("set", ErrDType, fmt.Sprintf("%d does not fit %s", x.scalar.i, now.node.DType), now).err
 	}
 	if part.Len() == 0 {
 		return nil
 	}
-	in := t.operand(dev, now.node.DType, part.Shape)
+	in := x.edge(dev, now.node.DType, part.Shape)
 	v.now = whole(dev, graph.Update(now.Contiguous().node, part, in))
 	return nil
 }

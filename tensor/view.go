@@ -15,9 +15,9 @@ func (t *Tensor) seen(op string, l backend.Layout, err error) *Tensor {
 	return &Tensor{dev: t.dev, node: t.node, layout: l}
 }
 
-// Reshape returns t's elements, in row-major order, under another shape of as many elements. One extent may be
-// -1: it is then what the others leave. The elements are copied only if no strides express the result, as of a
-// transposed matrix made flat. The error is of kind [ErrShape].
+// Reshape returns t's elements, in row-major order, under another shape of as many elements. One extent
+// may be -1: it is then what the others leave. The elements are copied only if no strides express the
+// result, as of a transposed matrix made flat. The error is of kind [ErrShape].
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	t, ok := t.ready("reshape")
 	if !ok {
@@ -130,8 +130,8 @@ func (t *Tensor) moveLast(axis int) *Tensor {
 	return t.Permute(append(axes, axis)...)
 }
 
-// BroadcastTo returns t stretched to shape by NumPy's rule: aligned at the last axis, an extent of 1 repeats.
-// The error is of kind [ErrShape].
+// BroadcastTo returns t stretched to shape by NumPy's rule: aligned at the last axis, an extent of 1
+// repeats. The error is of kind [ErrShape].
 func (t *Tensor) BroadcastTo(shape ...int) *Tensor {
 	t, ok := t.ready("broadcast_to")
 	if !ok {
@@ -145,8 +145,8 @@ func (t *Tensor) BroadcastTo(shape ...int) *Tensor {
 	return t.seen("broadcast_to", l, err)
 }
 
-// Squeeze returns t without the given axes, which must be of extent 1; without any axis named, without all that
-// are.
+// Squeeze returns t without the given axes, which must be of extent 1; without any axis named, without
+// all that are.
 func (t *Tensor) Squeeze(axes ...int) *Tensor {
 	t, ok := t.ready("squeeze")
 	if !ok {
@@ -169,8 +169,8 @@ func (t *Tensor) Squeeze(axes ...int) *Tensor {
 	return t.seen("squeeze", l, nil)
 }
 
-// Unsqueeze returns t with new axes of extent 1: the given ones of the result, NumPy's expand_dims. It undoes
-// what a reduction over the same axes drops: x.Sub(x.Mean(-1).Unsqueeze(-1)).
+// Unsqueeze returns t with new axes of extent 1: the given ones of the result, NumPy's expand_dims. It
+// undoes what a reduction over the same axes drops: x.Sub(x.Mean(-1).Unsqueeze(-1)).
 func (t *Tensor) Unsqueeze(axes ...int) *Tensor {
 	t, ok := t.ready("unsqueeze")
 	if !ok {
@@ -201,8 +201,8 @@ func (t *Tensor) Unsqueeze(axes ...int) *Tensor {
 	return t.seen("unsqueeze", l, nil)
 }
 
-// Diagonal returns the diagonal of axes a and b as a new last axis: the elements whose index along b is that along a
-// plus offset. It is empty where there are none.
+// Diagonal returns the diagonal of axes a and b as a new last axis: the elements whose index along b is
+// that along a plus offset. It is empty where there are none.
 func (t *Tensor) Diagonal(offset, a, b int) *Tensor {
 	t, ok := t.ready("diagonal")
 	if !ok {
@@ -212,9 +212,9 @@ func (t *Tensor) Diagonal(offset, a, b int) *Tensor {
 	return t.seen("diagonal", l, err)
 }
 
-// Unfold returns the windows of size elements, step apart, along axis: the axis counts the windows, and a new last
-// axis the elements of one. Windows that overlap share their elements. The error is of kind [ErrShape] if not one
-// window fits.
+// Unfold returns the windows of size elements, step apart, along axis: the axis counts the windows, and
+// a new last axis the elements of one. Windows that overlap share their elements. The error is of kind
+// [ErrShape] if not one window fits.
 func (t *Tensor) Unfold(axis, size, step int) *Tensor {
 	t, ok := t.ready("unfold")
 	if !ok {
