@@ -24,7 +24,7 @@ func Collapse(layouts []Layout, fixed int) (out []Layout, kept int) {
 		if d == 1 {
 			continue
 		}
-		if n := len(extents); n > 0 && !(a >= fixed && kept == n) && merges(out, layouts, a, d) {
+		if n := len(extents); n > 0 && (a < fixed || kept != n) && merges(out, layouts, a, d) {
 			extents[n-1] *= d
 			for i := range out {
 				out[i].Strides[n-1] = layouts[i].Strides[a]

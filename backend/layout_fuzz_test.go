@@ -173,7 +173,7 @@ func expressible(n naive) bool {
 	strides := make([]int, len(n.shape))
 	for a := range strides {
 		if n.shape[a] > 1 && len(n.at) > 0 {
-			strides[a] = n.at[Shape(n.shape[a+1:]).Len()] - n.at[0]
+			strides[a] = n.at[n.shape[a+1:].Len()] - n.at[0]
 		}
 	}
 	for i, at := range n.at {

@@ -222,8 +222,13 @@ func TestLayoutViews(t *testing.T) {
 
 func TestBroadcastTo(t *testing.T) {
 	for _, tc := range []struct{ from, to Shape }{
-		{Shape{}, Shape{2, 3}}, {Shape{1}, Shape{0}}, {Shape{3}, Shape{2, 3}}, {Shape{2, 1}, Shape{2, 3}},
-		{Shape{1, 1}, Shape{4, 1, 5}}, {Shape{2, 3}, Shape{2, 3}}, {Shape{0}, Shape{2, 0}},
+		{Shape{}, Shape{2, 3}},
+		{Shape{1}, Shape{0}},
+		{Shape{3}, Shape{2, 3}},
+		{Shape{2, 1}, Shape{2, 3}},
+		{Shape{1, 1}, Shape{4, 1, 5}},
+		{Shape{2, 3}, Shape{2, 3}},
+		{Shape{0}, Shape{2, 0}},
 	} {
 		l, err := Dense(tc.from).BroadcastTo(tc.to)
 		if err != nil {

@@ -32,7 +32,7 @@ func TestRegistry(t *testing.T) {
 	if _, err := Open("test-fast", 0); !errors.Is(err, ErrDevice) || !errors.Is(err, broken) {
 		t.Errorf("Open of a device that fails: %v, want ErrDevice and the cause", err)
 	}
-	if _, err := Open("test-also-slow", 0); err != ErrDevice {
+	if _, err := Open("test-also-slow", 0); !errors.Is(err, ErrDevice) || err.Error() != ErrDevice.Error() {
 		t.Errorf("Open: %v, want ErrDevice as it is", err)
 	}
 	_, err := Open("test-none", 0)

@@ -41,7 +41,8 @@ func TestBuilder(t *testing.T) {
 	var b Builder
 	x, row := b.Load(b.Operand(Float32), false), b.Load(b.Operand(Float32), true)
 	c := b.Const(0, Float32)
-	if b.Apply(Add, x, c) != b.Apply(Add, x, c) || b.Cast(Float32, x) != x || b.Load(0, false) != x {
+	sum := b.Apply(Add, x, c)
+	if again := b.Apply(Add, x, c); again != sum || b.Cast(Float32, x) != x || b.Load(0, false) != x {
 		t.Error("the same value is there twice")
 	}
 	if b.Len() != 4 {

@@ -61,8 +61,11 @@ func (e *engine) record(l launch) error {
 	return nil
 }
 
-// flush submits the batch. An error goes to the buffers it was to write; most callers leave it there.
-func (e *engine) flush() error {
+// flush submits the batch. An error stays with the buffers the batch was to write.
+func (e *engine) flush() { _ = e.submitBatch() }
+
+// submitBatch is flush, and returns the error too.
+func (e *engine) submitBatch() error {
 	b := &e.batch
 	if len(b.commands) == 0 {
 		return nil

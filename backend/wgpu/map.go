@@ -166,17 +166,15 @@ func (m *mapKernel) source() (source, error) {
 // write prints what a thread does for one quad: coordinates, body, stores.
 func (m *mapKernel) write(t *text) error {
 	last := len(m.shape) - 1
-	rest := "quad"
 	if last == 0 {
 		t.line("let x%d = quad * 4u;", last)
 	} else {
 		t.line("var rest = quad / %s;", word(m.rowQuads))
 		t.line("let x%d = (quad - rest * %s) * 4u;", last, word(m.rowQuads))
-		rest = "rest"
 		for a := last - 1; a > 0; a-- {
 			t.line("let x%d = rest %% %s; rest = rest / %s;", a, word(m.extents+a), word(m.extents+a))
 		}
-		t.line("let x0 = %s;", rest)
+		t.line("let x0 = rest;")
 	}
 	n := len(m.in)
 	b := newBody(m.body, 4, m.consts)

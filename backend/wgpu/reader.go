@@ -23,7 +23,7 @@ func (r reader) address(t *text, operand int, name string, a *access) {
 			continue
 		}
 		x := fmt.Sprintf("x%d", axis)
-		if !(a.mode == modeVector && axis == last) { // whose stride is 1
+		if a.mode != modeVector || axis != last { // whose stride is 1
 			x += " * " + r.places[operand].stride(axis)
 		}
 		terms = append(terms, x)
@@ -153,11 +153,11 @@ func (r reader) storeVector(t *text, a *access, at string, bits []string) {
 // storeElement prints the store of one element, given by its bits. Of an atomic slot only its owner changes an
 // element's bits, so clearing and setting them may be two operations.
 func (r reader) storeElement(t *text, a *access, at, bits string) {
-	switch size := a.dtype.Size(); {
-	case size == 8:
+	switch size := a.dtype.Size(); size {
+	case 8:
 		t.line("{ let bits = %s;", bits)
 		t.line("%s = bits.x; %s = bits.y; }", r.wordAt(a.slot, at+" << 1u"), r.wordAt(a.slot, "("+at+" << 1u) + 1u"))
-	case size == 4:
+	case 4:
 		t.line("%s = %s;", r.wordAt(a.slot, at), bits)
 	default:
 		per := 4 / size // elements in a word

@@ -141,7 +141,7 @@ func (e *engine) copyOut(b *buffer, off int, to memory, n int) error {
 		Op: driver.Copy, Src: b.memory.handle, SrcOff: uint64(off), Dst: to.handle, Size: uint64(n),
 	}
 	e.batch.commands = append(e.batch.commands, command)
-	err := e.flush()
+	err := e.submitBatch()
 	switch {
 	case err == nil:
 		return nil
@@ -149,7 +149,7 @@ func (e *engine) copyOut(b *buffer, off int, to memory, n int) error {
 		return b.err
 	}
 	e.batch.commands = append(e.batch.commands, command)
-	return e.flush()
+	return e.submitBatch()
 }
 
 // stage returns a readback buffer of at least n bytes.

@@ -73,7 +73,7 @@ func classifyFile(ctx context.Context, w io.Writer, net *mnist.Net, dev *tensor.
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is only read
 	img, _, err := image.Decode(f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

@@ -37,7 +37,7 @@ func readFile(dir, name string, shape ...int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mnist: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is only read
 	var r io.Reader = f
 	if strings.HasSuffix(path, ".gz") {
 		if r, err = gzip.NewReader(f); err != nil {

@@ -12,8 +12,8 @@ var bg = context.Background()
 
 // The library's own words.
 var (
-	outOfMemory = errors.New("Validation Error\n\nCaused by:\n  In wgpuX\n    Not enough memory left.\n")
-	deviceLost  = errors.New("Validation Error\n\nCaused by:\n  In wgpuX\n    Parent device is lost\n")
+	outOfMemory = fmt.Errorf("%s", "Validation Error\n\nCaused by:\n  In wgpuX\n    Not enough memory left.\n")
+	deviceLost  = fmt.Errorf("%s", "Validation Error\n\nCaused by:\n  In wgpuX\n    Parent device is lost\n")
 )
 
 func TestMemory(t *testing.T) {

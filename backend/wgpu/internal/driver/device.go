@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -105,7 +106,7 @@ func (d *device) unlock() { <-d.sem }
 // failed is nativeError, and notes a lost device.
 func (d *device) failed(op, label string, err error) error {
 	e := nativeError(op, label, err)
-	if e.Err == ErrLost {
+	if errors.Is(e, ErrLost) {
 		d.leave(lost)
 	}
 	return e

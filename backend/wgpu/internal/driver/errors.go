@@ -102,7 +102,7 @@ func nativeError(op, label string, err error) *Error {
 // shaderError is nativeError for WGSL: it keeps the lines and finds the position.
 func shaderError(label string, err error) *Error {
 	e := nativeError("pipeline", label, err)
-	if e.Err != ErrValidation {
+	if !errors.Is(e, ErrValidation) {
 		return e
 	}
 	s := &ShaderError{Text: strings.TrimSpace(cause(err.Error()))}

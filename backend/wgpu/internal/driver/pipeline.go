@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -45,7 +46,7 @@ func (d *device) NewPipeline(p PipelineDesc) (Pipeline, error) {
 	obj, err := d.b.newPipeline(p, layout)
 	if err != nil {
 		e := shaderError(p.Label, err)
-		if e.Err == ErrLost {
+		if errors.Is(e, ErrLost) {
 			d.leave(lost)
 		}
 		return 0, e

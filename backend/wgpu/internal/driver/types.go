@@ -188,10 +188,10 @@ type Command struct {
 
 // The handles of a device's objects. Zero is no object.
 type (
-	Buffer   uint64
-	Pipeline uint64
-	Group    uint64
-	Queries  uint64
+	Buffer   uint64 // Buffer is memory of the device.
+	Pipeline uint64 // Pipeline is a compiled kernel.
+	Group    uint64 // Group is the buffers in a pipeline's slots.
+	Queries  uint64 // Queries are places for time stamps.
 )
 
 // Ticket numbers the submissions of a device from 1. Zero is always done.
