@@ -140,7 +140,7 @@ func widen(d ops.DType, z []float32, x []uint16) {
 		return
 	}
 	for i := range z {
-		z[i] = ops.F16(x[i]).Float32()
+		z[i] = halfToFloat(x[i])
 	}
 }
 

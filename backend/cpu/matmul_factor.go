@@ -57,6 +57,13 @@ func newFactor[T term](p *program, in []operand, batches int, d ops.DType, const
 	if of, ok := inMemory[T](p.expr, in, batches, d); ok {
 		return of, nil, nil
 	}
+	shape := in[0].layout.Shape
+	k := shape[len(shape)-1]
+	rows := shape[:len(shape)-1].Len() / max(batches, 1)
+	across := closerAcross(in, batches)
+	if across {
+		in = transposed(in)
+	}
 	from, err := sources(in)
 	if err != nil {
 		return nil, nil, err
@@ -65,14 +72,34 @@ func newFactor[T term](p *program, in []operand, batches int, d ops.DType, const
 	if err != nil {
 		return nil, nil, err
 	}
-	shape := in[0].layout.Shape
-	k := shape[len(shape)-1]
-	rows := shape[:len(shape)-1].Len() / max(batches, 1)
 	return func(batch int, frame func(*worker) *frame) factor[T] {
-		return factor[T]{fill: func(w *worker, dst []T, r, k0 int) {
-			runRow(w, frame(w), d, dst, (batch*rows+r)*k+k0)
+		if !across {
+			return factor[T]{fill: func(w *worker, dst []T, r, k0 int) {
+				runRow(w, frame(w), d, dst, (batch*rows+r)*k+k0)
+			}}
+		}
+		return factor[T]{columns: func(w *worker, dst []T, r0, r1, k0, k1 int) {
+			n := r1 - r0
+			for i := range k1 - k0 {
+				runRow(w, frame(w), d, dst[i*n:(i+1)*n], (batch*k+k0+i)*rows+r0)
+			}
 		}}
 	}, b, nil
+}
+
+// closerAcross reports whether the elements of a column are closer together than those of a row, by the
+// operand that varies most. Rows over several axes are not looked at.
+func closerAcross(in []operand, batches int) bool {
+	row, col := 0, 0
+	for i := range in {
+		l := &in[i].layout
+		n := len(l.Shape)
+		if n != 2 && batches == 1 {
+			return false
+		}
+		row, col = max(row, abs(l.Strides[n-2])), max(col, abs(l.Strides[n-1]))
+	}
+	return row < col
 }
 
 // inMemory returns the factors as matrices in memory, if that is what e makes of the operands.

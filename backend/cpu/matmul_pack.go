@@ -9,21 +9,19 @@ type matrix[T term] struct {
 	off, row, col int
 }
 
-// A factor is a matrix, or rows that are computed.
+// A factor is a matrix, or computed, by rows, by columns or both.
 type factor[T term] struct {
 	matrix[T]
 
-	// fill computes dst[i] = element (r, k0+i). It is nil for a matrix.
+	// fill computes dst[i] = element (r, k0+i), if it is not nil.
 	fill func(w *worker, dst []T, r, k0 int)
 
-	// columns computes dst[(k-k0)·(r1-r0)+r-r0] = element (r, k), if that is quicker.
+	// columns computes dst[(k-k0)·(r1-r0)+r-r0] = element (r, k), if it is not nil.
 	columns func(w *worker, dst []T, r0, r1, k0, k1 int)
 }
 
-// hasColumns reports whether elements of one column and successive rows are had together.
-func (f *factor[T]) hasColumns() bool {
-	return f.columns != nil || f.fill == nil && f.row == 1
-}
+// computed reports whether f is not a matrix.
+func (f *factor[T]) computed() bool { return f.fill != nil || f.columns != nil }
 
 // inPlace reports whether a kernel with such groups of rows can read rows of n numbers where they lie. Rows
 // that must begin at multiples of 16 bytes are told so by aligned.
@@ -31,7 +29,7 @@ func (f *factor[T]) inPlace(group, n int, aligned bool) bool {
 	const vector = 16
 	size := int(unsafe.Sizeof(T(0)))
 	switch {
-	case f.fill != nil || group != 1 || f.row < n || f.col != 1 && n > 1:
+	case f.computed() || group != 1 || f.row < n || f.col != 1 && n > 1:
 		return false
 	case aligned:
 		start := uintptr(unsafe.Pointer(unsafe.SliceData(f.data))) + uintptr(f.off*size)
@@ -44,32 +42,46 @@ func (f *factor[T]) inPlace(group, n int, aligned bool) bool {
 // number (r, k) of it is at k·group+r. The last group is filled up with zeros.
 func (f *factor[T]) pack(w *worker, dst []T, group, ld, r0, r1, k0, k1 int) {
 	n := k1 - k0
+	mark := w.mark()
 	switch {
+	case f.columns != nil && f.fill == nil:
+		const block = 64 // columns: with the rows of a tile they stay in L1
+		cols := take[T](w.scratch, min(block, n)*(r1-r0))
+		for k := 0; k < n; k += block {
+			h := min(block, n-k)
+			f.columns(w, cols, r0, r1, k0+k, k0+k+h)
+			matrix[T]{data: cols, row: 1, col: r1 - r0}.pack(dst[k*group:], group, ld, r1-r0, h)
+		}
 	case f.fill != nil && group == 1:
 		for r := r0; r < r1; r++ {
 			f.fill(w, dst[(r-r0)*ld:][:n], r, k0)
 		}
 	case f.fill != nil:
-		mark := w.mark()
 		row := take[T](w.scratch, n)
 		for r := range r1 - r0 {
 			f.fill(w, row, r0+r, k0)
 			matrix[T]{data: row, col: 1}.interleave(dst[r/group*ld:], group, r%group, 1, n)
 		}
-		w.release(mark)
 		padGroup(dst, group, ld, r1-r0, n)
-	case group == 1:
+	default:
 		m := f.matrix
 		m.off += r0*m.row + k0*m.col
-		m.rows(dst, ld, r1-r0, n)
-	default:
-		for r := r0; r < r1; r += group {
-			m := f.matrix
-			m.off += r*m.row + k0*m.col
-			m.interleave(dst[(r-r0)/group*ld:], group, 0, min(group, r1-r), n)
-		}
-		padGroup(dst, group, ld, r1-r0, n)
+		m.pack(dst, group, ld, r1-r0, n)
 	}
+	w.release(mark)
+}
+
+// pack copies n columns of the first h rows of m as [factor.pack] does.
+func (m matrix[T]) pack(dst []T, group, ld, h, n int) {
+	if group == 1 {
+		m.rows(dst, ld, h, n)
+		return
+	}
+	for r := 0; r < h; r += group {
+		m.interleave(dst[r/group*ld:], group, 0, min(group, h-r), n)
+		m.off += group * m.row
+	}
+	padGroup(dst, group, ld, h, n)
 }
 
 // interleave copies n columns of the first h rows of m to rows at, at+1, … of a group.

@@ -35,7 +35,7 @@ const (
 	minTile            = 16 // what tiles are cut down to, for more processors to have one
 	fewRows            = 4  // up to which packing the right factor costs more than it saves
 	fewCols            = 1024
-	fewTerms           = 32 // up to which a row of c is summed faster than each of its elements
+	fewTerms           = 32 // up to which patches are made faster term by term than window by window
 )
 
 // run computes the product.
@@ -47,6 +47,9 @@ func (p *gemm[T, S]) run(j *job) error {
 			return b, a
 		}
 		p.m, p.n = p.n, p.m
+	}
+	if f := pluggedGemm[T](); f != nil && p.batch*p.m*p.n*p.k > 0 && p.m*p.n*p.k >= minPlugged {
+		return p.runPlugged(j, f)
 	}
 	rows, cols := p.tiling()
 	mt, nt := (p.m+rows-1)/rows, (p.n+cols-1)/cols
@@ -142,7 +145,7 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 in
 	mark := w.mark()
 	defer w.release(mark)
 	m, n, k := m1-m0, n1-n0, k1-k0
-	if (p.m <= fewRows || p.k <= fewTerms) && b.hasColumns() {
+	if p.byColumns(b) {
 		x, ld := p.panel(w, a, 1, false, m0, m1, k0, k1)
 		y := b.matrix
 		y.off += n0 + k0*y.col
@@ -156,6 +159,17 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 in
 	x, lda := p.panel(w, a, p.kern.mr, false, m0, m1, k0, k1)
 	y, ldb := p.panel(w, b, p.kern.nr, true, n0, n1, k0, k1)
 	p.kern.mul(m, n, k, x, lda, y, ldb, c, n)
+}
+
+// byColumns reports whether it is quicker to sum rows of c than elements.
+func (p *gemm[T, S]) byColumns(b *factor[T]) bool {
+	switch {
+	case b.columns != nil:
+		return p.m <= fewRows || p.k <= fewTerms
+	case !b.computed() && b.row == 1:
+		return p.m <= fewRows || p.k < minDot
+	}
+	return false
 }
 
 // panel returns a part of f as the kernel reads it, in place if that can be.
