@@ -53,7 +53,7 @@ func (t *Tensor) Pow(y *Tensor) *Tensor { return dyadic(ops.Pow, t, y) }
 
 // PowScalar is [Tensor.Pow] with a Go number. The power 2 is [Tensor.Square].
 func (t *Tensor) PowScalar(v any) *Tensor {
-	if s, err := weak(v); err == nil && (s.kind == ops.WeakInt && s.i == 2 || s.f == 2 && t.DType().IsFloat()) {
+	if s, err := weak(v); err == nil && (s.i == 2 || s.f == 2) && (t.DType().IsFloat() || t.DType().IsInt() && s.i == 2) {
 		return t.Square()
 	}
 	return dyadicScalar(ops.Pow, t, v)

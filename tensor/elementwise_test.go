@@ -175,3 +175,75 @@ func TestApplyArity(t *testing.T) {
 		t.Errorf("error %v", x.Err())
 	}
 }
+
+// TestEmpty gives operations tensors without elements, or without axes.
+func TestEmpty(t *testing.T) {
+	x := tensor.Zeros(tensor.Float32, 0, 3)
+	for name, c := range map[string]struct {
+		x     *tensor.Tensor
+		shape []int
+		want  []float64
+	}{
+		"exp":         {x.Exp(), []int{0, 3}, nil},
+		"cast":        {x.Cast(tensor.Int8), []int{0, 3}, nil},
+		"sum":         {x.Sum(0), []int{3}, []float64{0, 0, 0}},
+		"prod":        {x.Prod(), []int{}, []float64{1}},
+		"any":         {x.Any(0), []int{3}, []float64{0, 0, 0}},
+		"all":         {x.All(), []int{}, []float64{1}},
+		"mean":        {x.Mean(), []int{}, []float64{nan}},
+		"var":         {x.Var(0), []int{3}, []float64{nan, nan, nan}},
+		"max":         {x.Max(1), []int{0}, nil},
+		"argmax":      {x.ArgMax(-1), []int{0}, nil},
+		"norm":        {x.Norm(3, 0), []int{3}, []float64{0, 0, 0}},
+		"norm inf":    {x.Norm(inf, 0), []int{3}, []float64{0, 0, 0}},
+		"logsumexp":   {x.LogSumExp(0), []int{3}, []float64{-inf, -inf, -inf}},
+		"softmax":     {x.Softmax(0), []int{0, 3}, nil},
+		"log-softmax": {x.LogSoftmax(1), []int{0, 3}, nil},
+		"layer norm":  {x.T().LayerNorm(nil, nil, 1e-5), []int{3, 0}, nil},
+		"cumsum":      {x.CumSum(0), []int{0, 3}, nil},
+		"cummax":      {x.CumMax(1, tensor.Exclusive), []int{0, 3}, nil},
+		"flip":        {x.Flip(), []int{0, 3}, nil},
+		"copy":        {x.T().Contiguous(), []int{3, 0}, nil},
+		"outer":       {x.Flatten().Outer(f32(1, 2)), []int{0, 2}, nil},
+		"where":       {tensor.Where(x.IsNaN(), x, tensor.Scalar(1)), []int{0, 3}, nil},
+		"rand":        {tensor.Randn(tensor.Float32, 1, 2, 0), []int{2, 0}, nil},
+		"one":         {tensor.Full(tensor.Float32, 4).Sqrt(), []int{}, []float64{2}},
+		"one, sum":    {tensor.Full(tensor.Float32, 4).Sum(), []int{}, []float64{4}},
+		"one, argmax": {tensor.Full(tensor.Float32, 4).ArgMax(), []int{}, []float64{0}},
+		"one, flat":   {tensor.Full(tensor.Float32, 4).Flatten(), []int{1}, []float64{4}},
+		"one, t":      {tensor.Full(tensor.Float32, 4).T(), []int{}, []float64{4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near(t, c.x, 0, c.want...)
+			want(t, c.x.Cast(tensor.Float64), c.shape, c.want...)
+		})
+	}
+}
+
+func TestReductionExamples(t *testing.T) {
+	x := tensor.Iota(tensor.Float32, 2, 2, 2, 2)
+	near(t, x.Sum(1, 3), 0, 10, 18, 42, 50)
+	near(t, x.Sum(0, 2, 3), 0, 44, 76)
+	near(t, x.Max(1, 3), 0, 5, 7, 13, 15)
+	near(t, x.Min(3, -3), 0, 0, 2, 8, 10)
+	near(t, x.ArgMax(1, 2), 0, 3, 3, 3, 3)
+	near(t, x.Prod(3, 2, 1).Reshape(2), 1e-6, 0, 259459200)
+	near(t, f32(3, -2, 7, nan32, -1).Max(), 0, nan)
+	near(t, f32(3, -2, 7, nan32, -1).ArgMin(), 0, 3)
+	near(t, f32(1, 2, 3, 4).Var(), 1e-6, 1.25)
+	near(t, f32(1, 2, 3, 4).VarDDof(1), 1e-6, 5.0/3)
+	near(t, f32(1, 2, 3, 4).StdDDof(1), 1e-6, math.Sqrt(5.0/3))
+	near(t, f32(5).VarDDof(1), 0, nan)
+	near(t, i32(1, 2, 4).Mean(), 1e-6, 7.0/3)
+	near(t, f32(3, -4).Norm(1), 0, 7)
+	near(t, f32(3, -4).Norm(inf), 0, 4)
+	near(t, f32(3, -4).Norm(-inf), 0, 3)
+	near(t, f32(3, 0, -4).Norm(0), 0, 2)
+	near(t, f32(1, 2).Norm(-1), 1e-6, 2.0/3)
+	near(t, f32(1e20, 2e20).Norm(3), 1e-5, 2.0800838e20)
+	near(t, i32(3, 4).Norm(2), 1e-6, 5)
+	near(t, tensor.New([]int8{100, 100}).Sum(), 0, 200)
+	near(t, f32(-inf32, -inf32).Softmax(0), 0, nan, nan)
+	near(t, f32(3, 4).RMSNorm(f32(1, 2), 0), 1e-6, 3/math.Sqrt(12.5), 8/math.Sqrt(12.5))
+	near(t, f64(1, 3).LayerNorm(f64(2, 2), f64(5, 5), 0), 1e-12, 3, 7)
+}

@@ -3,6 +3,7 @@ package tensor_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -212,6 +213,19 @@ func TestReadErrors(t *testing.T) {
 	refused(t, err, tensor.ErrDType, "data(int32 [2 3]): elements are int32, not float32: Cast converts them")
 	_, err = tensor.Item[int32](ctx, x)
 	refused(t, err, tensor.ErrShape, "has 6 elements, not one")
+	huge := tensor.Ones(tensor.Float32, 1<<40)
+	_, err = tensor.Data[float32](ctx, huge)
+	refused(t, err, tensor.ErrMemory, "data(float32 [1099511627776]): elements take 4398046511104 bytes")
+	_, err = tensor.Bytes(ctx, huge)
+	refused(t, err, tensor.ErrMemory, "bytes(")
+	_, err = tensor.WriteTo(ctx, io.Discard, huge)
+	refused(t, err, tensor.ErrMemory, "writeto(")
+	if err := tensor.Eval(ctx, huge.Exp()); !errors.Is(err, tensor.ErrMemory) {
+		t.Errorf("Eval: error %v", err)
+	}
+	if s, err := tensor.Format(ctx, huge); err != nil || s != "[1. 1. 1. ... 1. 1. 1.]" {
+		t.Errorf("Format: %q, %v", s, err)
+	}
 	_, err = x.Take(0, i32(0, 2)).Matrix(ctx)
 	if !errors.Is(err, tensor.ErrIndex) {
 		t.Errorf("index out of range: error %v", err)

@@ -45,6 +45,9 @@ func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.roomToRead("data"); err != nil {
+		return nil, err
+	}
 	data := make([]T, t.layout.Len())
 	if len(data) == 0 {
 		return data, nil
@@ -81,6 +84,21 @@ func readable[T Elem](op string, t *Tensor) (*Tensor, error) {
 	return t, nil
 }
 
+// roomToRead returns an error if t's elements are more than its device, which has to bring them in order,
+// can have in one place. A broadcast view is easily larger than any memory, and Go ends the program that
+// asks for too much.
+func (t *Tensor) roomToRead(op string) error {
+	const small = 1 << 28 // what may be asked for without a look
+	n := t.layout.Len() * t.node.DType.Size()
+	if n <= small {
+		return nil
+	}
+	if most := t.dev.Info().MaxBytes; most > 0 && n > most {
+		return fail(op, ErrMemory, fmt.Sprintf("elements take %d bytes, %s has room for %d", n, t.dev.Name(), most), t).err
+	}
+	return nil
+}
+
 // Bytes returns the elements of t in row-major order and little-endian, as [FromBytes] takes them, in
 // memory of their own.
 func Bytes(ctx context.Context, t *Tensor) ([]byte, error) {
@@ -97,6 +115,9 @@ func Bytes(ctx context.Context, t *Tensor) ([]byte, error) {
 
 // nativeBytes returns the memory of the elements of t, as the machine has them, in row-major order.
 func nativeBytes(ctx context.Context, t *Tensor) ([]byte, error) {
+	if err := t.roomToRead("bytes"); err != nil {
+		return nil, err
+	}
 	b := make([]byte, t.layout.Len()*t.node.DType.Size())
 	if len(b) == 0 {
 		return b, nil
@@ -116,6 +137,9 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 		return 0, t.err
 	case t.layout.Len() == 0:
 		return 0, nil
+	}
+	if err := t.roomToRead("writeto"); err != nil {
+		return 0, err
 	}
 	b, err := graph.Bytes(ctx, t.edge())
 	if err != nil {

@@ -71,12 +71,10 @@ func (p *printer) write(s *strings.Builder, axis, at int) int {
 	d := p.shape[axis]
 	last := axis == len(p.shape)-1
 	column := axis + 1
-	for i := range d {
-		if p.summary && d > 2*formatEdge && i >= formatEdge && i < d-formatEdge {
-			if i == formatEdge {
-				column = p.separate(s, axis, column, "...", true)
-			}
-			continue
+	for i := 0; i < d; i++ {
+		if p.summary && d > 2*formatEdge && i == formatEdge {
+			column = p.separate(s, axis, column, "...", true)
+			i = d - formatEdge
 		}
 		if !last {
 			column = p.separate(s, axis, column, "", i > 0)

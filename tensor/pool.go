@@ -113,8 +113,8 @@ func windows(a *graph.PoolAttr, i, d int, ceil bool) (int, error) {
 	if ceil && (n-1)*s >= d+pad { // the last window would begin in the padding at the end, or beyond
 		n--
 	}
-	bad := (n-1)*s-pad >= d
-	for at := -pad; at < min(0, (n-1)*s-pad+1) && !bad; at += s {
+	bad := pad >= reach || (n-1)*s-pad >= d
+	for at := -pad; step > 1 && at < min(0, (n-1)*s-pad+1) && !bad; at += s {
 		j := (-at + step - 1) / step // the first of the window's elements that is not padding before
 		bad = j >= k || at+j*step >= d
 	}
