@@ -34,20 +34,56 @@
 // and their like copy nothing: they return the same elements in another arrangement. A [Range] is a
 // slice along one axis with all that NumPy's has, negative steps among it.
 //
+// # Elementwise operations
+//
+// The operands of an operation such as [Tensor.Add] are broadcast to one shape by NumPy's rule: aligned at
+// the last axis, an extent of 1, or a missing axis, stretches to the other. A method whose name ends in
+// Scalar takes a Go number; [Scalar] makes an operand of one, for the left side or for three operands:
+//
+//	y := tensor.Scalar(1).Div(x.Neg().Exp().AddScalar(1)) // x.Sigmoid()
+//
 // # Element types
 //
 // Two arrays are converted to the smallest type that holds the values of both, by NumPy's table. Where
 // NumPy's answer is a type that weft lacks, the next wider one stands in (Uint8 with Int8 gives Int32),
 // and Float16 with BFloat16 gives Float32. A Go number beside an array takes the array's type, as in
-// NumPy 2 (see [Scalar]), except that a float beside integers makes Float32, which every device has, and
-// not Float64.
+// NumPy 2, except that a float beside integers makes Float32, which every device has, and not Float64.
 //
 // Div and functions with fractions turn integers into Float32. Sums and products of integers are Int64.
-// Positions, such as ArgMax gives, are Int32.
+// Positions, such as ArgMax gives, are Int32. A float becomes an integer toward zero and saturated, NaN
+// 0; integers wrap around. Division of integers by 0 with FloorDiv and Mod gives 0.
+//
+// # Reductions
+//
+// [Tensor.Sum], [Tensor.Mean], [Tensor.Max] and their like take the axes to reduce, in any order; without
+// any they reduce all. (An empty list of axes is the same as none. There is no way to name "no axis",
+// which would return the tensor as it is.) The axes disappear from the result; [Tensor.Unsqueeze] with the
+// same axes brings them back with extent 1, NumPy's keepdims:
+//
+//	centred := x.Sub(x.Mean(-1).Unsqueeze(-1))
+//
+// An axis out of range or named twice is an error of kind [ErrAxis]. A NaN among the elements gives NaN.
+// Float32 is summed pairwise or better, and 16-bit types in Float32. Means, variances, norms and softmax of
+// 16-bit types are computed in Float32 throughout.
+//
+// # Random numbers
+//
+// [Rand], [Randn] and [RandInt] draw from Philox-4×32-10 (see [ops.Philox]), which makes word number i of a
+// stream from i and a key alone: word i mod 4 of the block of counter i/4. A random tensor is thus lazy like
+// any other, is computed inside the kernel that uses it, and is the same on every device, up to the last
+// digits of the logarithm and cosine in Randn.
+//
+// The key is the first two words that Philox makes of the counter (purpose, 0, 0, 0) with the seed for a
+// key, low word first. The purpose is 1 for Rand, 2 for Randn and 3 for RandInt, so that they are
+// independent under one seed; two calls of the same function need two seeds.
 //
 // # Devices
 //
 // Tensors are made on the [Default] device: a GPU if the program imports a package for one and there is
 // one, else the CPU, which needs no import. [Tensor.To] moves one to a device that [Open] gave. To mix
 // tensors of different devices is an error, never a silent copy.
+//
+// # Variables
+//
+// A [Var] is a tensor that changes in place, such as the cache of a language model.
 package tensor

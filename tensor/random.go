@@ -8,15 +8,6 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// Random numbers come from Philox-4×32-10 (see [ops.Philox]), which makes word number i of a stream from
-// i and a key alone. A random tensor is thus an ordinary lazy tensor: it is computed inside the kernel
-// that uses it, and its elements are the same on every device, up to the tolerance of Log and Cos in
-// Randn.
-//
-// The key is the first two words that Philox makes of the counter (purpose, 0, 0, 0) under the seed as a
-// key, low word first. The purpose is 1 for Rand, 2 for Randn and 3 for RandInt, so that they are
-// independent under one seed. Word number i of a key is word i mod 4 of the block of counter i/4.
-
 // Rand returns random numbers evenly distributed over [0, 1): multiples of 2⁻²⁴ for Float32, 2⁻¹¹ for
 // Float16, 2⁻⁸ for BFloat16 and 2⁻⁵³ for Float64. The same seed gives the same numbers. Element i is the
 // upper bits of word i; of Float64, the upper 27 bits of word 2i and the upper 26 of word 2i+1.
@@ -67,7 +58,8 @@ func RandInt(t DType, seed uint64, lo, hi int64, shape ...int) *Tensor {
 	return s.shaped(upper.Add(lower).ShiftRight(half).AddScalar(lo).Cast(t))
 }
 
-// A stream is the words of one key, a number of them for each element of a shape.
+// A stream is the words of one key, a number of them for each element of a shape. (The package comment says
+// how they are made.)
 type stream struct {
 	dev   *Device
 	key   [4]uint32

@@ -8,15 +8,6 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// Reductions take the axes to reduce, in any order, negative ones counted from the end; without any axis
-// named they reduce all. (An empty list of axes is the same as none: there is no way to name "no axis",
-// which would return the tensor as it is.) The axes disappear from the result; [Tensor.Unsqueeze] with
-// the same axes brings them back with extent 1, NumPy's keepdims:
-//
-//	centred := x.Sub(x.Mean(-1).Unsqueeze(-1))
-//
-// An axis out of range or named twice is an error of kind [ErrAxis]. A NaN among the elements gives NaN.
-
 // Sum returns the sum over axes; 0 of no elements. Integers and Bool are summed as Int64, wrapping.
 // Floats keep their type and are summed pairwise or better, 16-bit types in Float32, so that a long sum
 // does not stall as NumPy's does along an outer axis.
