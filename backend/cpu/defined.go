@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"math"
 	"unsafe"
 
 	"github.com/weft-go/weft/ops"
@@ -14,8 +13,14 @@ func defined(o *ops.Op, d ops.DType) block {
 	case ops.Float16, ops.BFloat16:
 		return definedFloat(o, func(f float64) float32 { return float32(ops.RoundFloat(d, f)) })
 	case ops.Float32:
+		if o.Arity == 1 && !o.Rule.ToBool {
+			return definedFunction[float32](o)
+		}
 		return definedFloat(o, func(f float64) float32 { return float32(f) })
 	case ops.Float64:
+		if o.Arity == 1 && !o.Rule.ToBool {
+			return definedFunction[float64](o)
+		}
 		return definedFloat(o, func(f float64) float64 { return f })
 	case ops.Bool:
 		return definedInt(o, d, func(i int64) uint8 { return truth(i != 0) })
@@ -31,6 +36,16 @@ func defined(o *ops.Op, d ops.DType) block {
 		return definedInt(o, d, func(i int64) int64 { return i })
 	}
 	panic(fmt.Sprintf("cpu: operation %s on %s", o.Name, d))
+}
+
+// definedFunction is definedFloat for the case that occurs most, with one call an element.
+func definedFunction[T float32 | float64](o *ops.Op) block {
+	return func(z, x, _, _ unsafe.Pointer, n int) {
+		zs, xs := vec[T](z, n), vec[T](x, n)
+		for i, v := range xs {
+			zs[i] = T(o.Float(float64(v), 0, 0))
+		}
+	}
 }
 
 func definedFloat[T float32 | float64](o *ops.Op, round func(float64) T) block {
@@ -129,55 +144,4 @@ func getValue(d ops.DType, p unsafe.Pointer) ops.Value {
 		return ops.Value{DType: d, I: *(*int64)(p)}
 	}
 	return ops.Value{DType: d, I: int64(*(*uint8)(p))}
-}
-
-// widen converts half-precision numbers of type d to float32, exactly. The last half of z may be x.
-func widen(d ops.DType, z []float32, x []uint16) {
-	if d == ops.BFloat16 {
-		for i := range z {
-			z[i] = math.Float32frombits(uint32(x[i]) << 16)
-		}
-		return
-	}
-	for i := range z {
-		z[i] = halfToFloat(x[i])
-	}
-}
-
-// narrow converts float32 numbers that are exactly of type d to it.
-func narrow(d ops.DType, z []uint16, x []float32) {
-	if d == ops.BFloat16 {
-		for i := range z {
-			z[i] = uint16(ops.ToBF16(x[i]))
-		}
-		return
-	}
-	for i := range z {
-		z[i] = uint16(ops.ToF16(x[i]))
-	}
-}
-
-// roundHalf rounds n elements of a register to type d, if that is a half-precision one.
-func roundHalf(d ops.DType, z unsafe.Pointer, n int) {
-	zs := vec[float32](z, n)
-	switch d {
-	case ops.Float16:
-		for i, x := range zs {
-			zs[i] = ops.ToF16(x).Float32()
-		}
-	case ops.BFloat16:
-		for i, x := range zs {
-			zs[i] = ops.ToBF16(x).Float32()
-		}
-	}
-}
-
-// castBlock returns the block function that converts elements of type from to type to.
-func castBlock(to, from ops.DType) block {
-	zs, xs := regSize(to), regSize(from)
-	return func(z, x, _, _ unsafe.Pointer, n int) {
-		for i := range n {
-			putValue(to, unsafe.Add(z, i*zs), getValue(from, unsafe.Add(x, i*xs)))
-		}
-	}
 }

@@ -3,6 +3,7 @@ package cpu_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -91,6 +92,71 @@ func checkMap(t *testing.T, b *cpu.Backend, e ops.Expr, shape backend.Shape, in 
 					return
 				}
 			}
+		}
+	}
+}
+
+// TestMapLayouts runs a body and a copy between all pairs of layouts, on domains with and without whole tiles.
+func TestMapLayouts(t *testing.T) {
+	b := device(t)
+	r := rand.New(rand.NewPCG(19, 20))
+	var eb ops.Builder
+	x, y := eb.Load(eb.Operand(ops.Float32), false), eb.Load(eb.Operand(ops.Float32), false)
+	eb.Result(eb.Apply(ops.Sub, x, y))
+	sub := eb.Expr()
+	next := func(int) ops.Value { return ops.FloatValue(ops.Float32, float64(r.IntN(1000))) }
+	for _, shape := range []backend.Shape{{}, {0, 3}, {1}, {2000}, {70, 100}, {64, 96}, {5, 40, 33}, {9, 2, 300}} {
+		in := layouts(shape)
+		for from, l := range in {
+			for to, m := range in {
+				if to == "scalar" && len(shape) > 0 || strings.HasPrefix(to, "broadcast") {
+					continue // not injective
+				}
+				t.Run(fmt.Sprintf("%v/%s/%s", shape, from, to), func(t *testing.T) {
+					ops32 := []tensor{operand(t, b, ops.Float32, l, next), operand(t, b, ops.Float32, backend.Dense(shape), next)}
+					checkMap(t, b, sub, shape, ops32, m, nil, ops.Tol{})
+					checkCopies(t, b, shape, l, m)
+				})
+			}
+		}
+	}
+}
+
+// checkCopies copies elements of each size from layout l to layout m.
+func checkCopies(t *testing.T, b *cpu.Backend, shape backend.Shape, l, m backend.Layout) {
+	t.Helper()
+	for _, d := range []ops.DType{ops.Uint8, ops.BFloat16, ops.Int32, ops.Int64} {
+		var eb ops.Builder
+		eb.Result(eb.Load(eb.Operand(d), false))
+		x := operand(t, b, d, l, func(i int) ops.Value {
+			return ops.FromBits(d, uint64(i)*2654435761>>3&(1<<(d.Bits()-1)-1))
+		})
+		checkMap(t, b, eb.Expr(), shape, []tensor{x}, m, nil, ops.Tol{})
+	}
+}
+
+// TestMapInPlace has the first operand for its output, which a body that reads it twice must not see
+// changed.
+func TestMapInPlace(t *testing.T) {
+	b := device(t)
+	r := rand.New(rand.NewPCG(21, 22))
+	var eb ops.Builder
+	x := eb.Load(eb.Operand(ops.Float32), false)
+	e := eb.Apply(ops.Add, x, x)
+	eb.Result(e)
+	eb.Result(eb.Apply(ops.Mul, e, x))
+	body := eb.Expr()
+	shape := backend.Shape{3000}
+	in := operand(t, b, ops.Float32, backend.Dense(shape), func(int) ops.Value { return plain(r, ops.Float32) })
+	out := result(t, b, ops.Float32, backend.Dense(shape))
+	run(t, b, backend.Step{
+		Kernel: &backend.Map{Body: body}, Shape: shape,
+		In: []backend.Operand{in.Operand}, Out: []backend.Operand{in.Operand, out},
+	})
+	twice, squares := read(t, b, in.Operand), read(t, b, out)
+	for i, v := range in.vals {
+		if twice[i].F != 2*v.F || squares[i] != ops.FloatValue(ops.Float32, 2*v.F*v.F) {
+			t.Fatalf("element %d, %v: got %v and %v", i, v.F, twice[i].F, squares[i].F)
 		}
 	}
 }

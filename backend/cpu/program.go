@@ -58,13 +58,32 @@ func (p *program) bind(in, out []source, consts []uint64) (*binding, error) {
 			mask |= 1 << k
 		}
 	}
-	for i := range p.expr.Code {
-		in := &p.expr.Code[i]
-		if in.Kind == ops.Const && (in.Args[0] < 0 || int(in.Args[0]) >= len(consts)) {
-			return nil, fmt.Errorf("constant %d of %d: %w", in.Args[0], len(consts), backend.ErrShape)
-		}
+	if err := p.check(in, out, consts); err != nil {
+		return nil, err
 	}
 	return &binding{plan: p.plan(mask), in: in, out: out, consts: consts, alias: overlaps(in, out)}, nil
+}
+
+// check returns an error if an operand that is loaded or a result has no memory, or a constant no value.
+func (p *program) check(in, out []source, consts []uint64) error {
+	for i := range p.expr.Code {
+		switch c := &p.expr.Code[i]; c.Kind {
+		case ops.Const:
+			if c.Args[0] < 0 || int(c.Args[0]) >= len(consts) {
+				return fmt.Errorf("constant %d of %d: %w", c.Args[0], len(consts), backend.ErrShape)
+			}
+		case ops.Load:
+			if s := &in[c.Args[0]]; s.mem == nil && !s.given {
+				return fmt.Errorf("operand %d has no memory: %w", c.Args[0], backend.ErrDevice)
+			}
+		}
+	}
+	for k := range out {
+		if s := &out[k]; s.mem == nil && !s.given && !s.held {
+			return fmt.Errorf("result %d has no memory: %w", k, backend.ErrDevice)
+		}
+	}
+	return nil
 }
 
 // plan returns the plan for operands of which those in mask are uniform.

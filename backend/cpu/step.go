@@ -17,8 +17,8 @@ type job struct {
 	held    []*buffer // what the operands are in, kept from reuse
 }
 
-// An operand is a tensor in memory, checked: every position its layout gives is inside mem. The operand
-// of an index instruction has no memory.
+// An operand is a tensor in memory, checked: every position its layout gives is inside mem. Mem is nil, not
+// just empty, for the operand of an index instruction.
 type operand struct {
 	mem    []byte
 	dtype  ops.DType
@@ -32,6 +32,9 @@ func (b *Backend) Run(ctx context.Context, steps []backend.Step) error {
 			return errClosed("run")
 		}
 		s := &steps[i]
+		if s.Kernel == nil {
+			return fmt.Errorf("cpu: step %d of %d has no kernel: %w", i, len(steps), backend.ErrUnsupported)
+		}
 		if err := b.runStep(ctx, s); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -119,7 +122,9 @@ func (j *job) hold(to *operand, o *backend.Operand) error {
 		return err
 	}
 	j.held = append(j.held, c)
-	to.mem = c.data
+	if to.mem = c.data; to.mem == nil {
+		to.mem = []byte{}
+	}
 	return nil
 }
 
