@@ -72,6 +72,10 @@ type HostBackend interface {
 	Bytes(b Buffer) ([]byte, error)
 }
 
+// FlushesSubnormals is the feature, in [Info.Features], of a device that takes subnormal numbers of 32 bits
+// for 0, as operands, as results, or both. Many GPUs do.
+const FlushesSubnormals = "flushes-subnormals"
+
 // Info describes a device.
 type Info struct {
 	Name     string // of the backend, as registered: "cpu"

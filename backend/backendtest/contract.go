@@ -38,9 +38,11 @@ func adder(x, out backend.Buffer, n int, c float64) backend.Step {
 	var b ops.Builder
 	b.Result(b.Apply(ops.Add, b.Load(b.Operand(ops.Float32), false), b.Const(0, ops.Float32)))
 	l := backend.Dense(backend.Shape{n})
-	return backend.Step{Kernel: &backend.Map{Body: b.Expr()}, Shape: l.Shape, Consts: []uint64{number(ops.Float32, c)},
+	return backend.Step{
+		Kernel: &backend.Map{Body: b.Expr()}, Shape: l.Shape, Consts: []uint64{number(ops.Float32, c)},
 		In:  []backend.Operand{{Buf: x, DType: ops.Float32, Layout: l}},
-		Out: []backend.Operand{{Buf: out, DType: ops.Float32, Layout: l}}}
+		Out: []backend.Operand{{Buf: out, DType: ops.Float32, Layout: l}},
+	}
 }
 
 // floats returns n float32 of value x in memory.
@@ -191,10 +193,14 @@ func gatherStep(x, index, out backend.Buffer, n int) backend.Step {
 	var b ops.Builder
 	b.Result(b.Load(b.Operand(ops.Float32), false))
 	shape := backend.Shape{n}
-	return backend.Step{Kernel: &backend.Gather{Post: b.Expr()}, Shape: shape,
-		In: []backend.Operand{{Buf: x, DType: ops.Float32, Layout: backend.Layout{Shape: backend.Shape{n, n}, Strides: []int{0, 1}}},
-			{Buf: index, DType: ops.Int32, Layout: backend.Dense(shape)}},
-		Out: []backend.Operand{{Buf: out, DType: ops.Float32, Layout: backend.Dense(shape)}}}
+	return backend.Step{
+		Kernel: &backend.Gather{Post: b.Expr()}, Shape: shape,
+		In: []backend.Operand{
+			{Buf: x, DType: ops.Float32, Layout: backend.Layout{Shape: backend.Shape{n, n}, Strides: []int{0, 1}}},
+			{Buf: index, DType: ops.Int32, Layout: backend.Dense(shape)},
+		},
+		Out: []backend.Operand{{Buf: out, DType: ops.Float32, Layout: backend.Dense(shape)}},
+	}
 }
 
 // testFailedRun tests that a run which fails touches nothing but its outputs, and that an index out of range

@@ -153,8 +153,10 @@ func (s *suite) testForeign(t tb) {
 // testSameAgain tests that kernels that sum give the same bits each time.
 func (s *suite) testSameAgain(t tb) {
 	in := s.draw(t)
-	p := product{a: ops.Float32, b: ops.Float32, acc: ops.Float32, m: 33, n: 65, k: 257, howA: "dense", howB: "transposed", out: "dense",
-		content: content{name: "normal numbers", fill: in.normal}, post: posters(ops.Float32)[0]}
+	p := product{
+		a: ops.Float32, b: ops.Float32, acc: ops.Float32, m: 33, n: 65, k: 257, howA: "dense", howB: "transposed", out: "dense",
+		content: content{name: "normal numbers", fill: in.normal}, post: posters(ops.Float32)[0],
+	}
 	normal := content{name: "normal numbers", fill: in.normal}
 	for _, tr := range []*trial{
 		in.reduce(ops.ReduceSum, ops.Float32, backend.Shape{3, longRow}, 1, "dense", normal),

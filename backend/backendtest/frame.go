@@ -156,6 +156,7 @@ func newAccumulator(op ops.ReduceOp, d ops.DType) *accumulator {
 		a.i = lo
 	case ops.ReduceMin:
 		a.i, a.max = hi, math.Inf(1)
+	default: // begin at 0, or at -∞
 	}
 	return a
 }
@@ -178,6 +179,7 @@ func (a *accumulator) add(v ops.Value) {
 		a.i &= v.I
 	case ops.ReduceLogAddExp:
 		a.addExp(v.F)
+	default: // the argmax and argmin look for themselves
 	}
 }
 
@@ -207,8 +209,9 @@ func (a *accumulator) value() ops.Value {
 			return ops.FloatValue(a.d, a.max)
 		}
 		return ops.FloatValue(a.d, a.max+math.Log(a.f.value()))
+	default:
+		return ops.FloatValue(a.d, a.f.value())
 	}
-	return ops.FloatValue(a.d, a.f.value())
 }
 
 // A double is the sum of two float64, with about 106 bits of significand: "double-double" (T. J. Dekker,

@@ -59,8 +59,10 @@ func (in *inputs) positionsIn(extent int) fill {
 // trial returns the trial of g: the source has its own elements for each element of the domain.
 func (g *gathering) trial(in *inputs) *trial {
 	tr := &trial{name: fmt.Sprintf("gather %v of %d, source %s, index %s, %s", g.shape, g.extent, g.how, g.howIndex, g.post.name), shape: g.shape}
-	tr.in = []operand{in.tensor(g.d, g.how, append(g.shape.Clone(), g.extent), in.any),
-		in.tensor(g.index, g.howIndex, g.shape, in.positionsIn(g.extent))}
+	tr.in = []operand{
+		in.tensor(g.d, g.how, append(g.shape.Clone(), g.extent), in.any),
+		in.tensor(g.index, g.howIndex, g.shape, in.positionsIn(g.extent)),
+	}
 	tr.kernel = &backend.Gather{Post: g.post.apply(in, tr, g.d, sample(in, writable, 1)[0], in.ordinary)}
 	return tr
 }

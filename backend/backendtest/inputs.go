@@ -10,7 +10,10 @@ import (
 )
 
 // inputs draws the content of tensors.
-type inputs struct{ *rand.Rand }
+type inputs struct {
+	*rand.Rand
+	flush bool // 0 in place of subnormal numbers
+}
 
 // A fill gives the bit pattern of element i of a tensor of type d.
 type fill func(d ops.DType, i int) uint64
@@ -19,13 +22,32 @@ type fill func(d ops.DType, i int) uint64
 func (in *inputs) any(d ops.DType, _ int) uint64 {
 	switch in.IntN(4) {
 	case 0:
-		e := edges(d)
-		return e[in.IntN(len(e))]
+		return in.edge(d, 0)
 	case 1:
-		return ops.FromBits(d, in.Uint64()).Bits()
+		return in.flushed(d, ops.FromBits(d, in.Uint64()).Bits())
 	}
 	return in.ordinary(d, 0)
 }
+
+// edge draws edge values.
+func (in *inputs) edge(d ops.DType, _ int) uint64 {
+	e := edges(d)
+	return in.flushed(d, e[in.IntN(len(e))])
+}
+
+// flushed returns b, or 0 for a subnormal number that the backend may take for it.
+func (in *inputs) flushed(d ops.DType, b uint64) uint64 {
+	if v := ops.FromBits(d, b); in.flush && flushes(d) && math.Abs(v.F) < leastNormal {
+		return ops.Value{DType: d}.Bits()
+	}
+	return b
+}
+
+// leastNormal is the least normal number of the types that devices flush: what they lose is less.
+const leastNormal = 0x1p-126
+
+// flushes reports whether a device may take subnormal numbers of type d for 0.
+func flushes(d ops.DType) bool { return d == ops.Float32 || d == ops.BFloat16 }
 
 // ordinary draws numbers as programs have them: normal floats of some magnitude, small integers.
 func (in *inputs) ordinary(d ops.DType, _ int) uint64 {

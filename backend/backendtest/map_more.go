@@ -33,7 +33,7 @@ func (s *suite) testCast(t tb) {
 				}
 				values := func(d ops.DType, i int) uint64 {
 					if i < len(es) {
-						return es[i]
+						return in.flushed(d, es[i])
 					}
 					return in.any(d, i)
 				}
@@ -43,8 +43,10 @@ func (s *suite) testCast(t tb) {
 				}}
 				for _, how := range readable {
 					shape := backend.Shape{3, 2, 5}
-					trials = append(trials, &trial{name: "cast of " + how, kernel: kernel, shape: shape,
-						in: []operand{in.tensor(from, how, shape, in.any)}})
+					trials = append(trials, &trial{
+						name: "cast of " + how, kernel: kernel, shape: shape,
+						in: []operand{in.tensor(from, how, shape, in.any)},
+					})
 				}
 				for i, tr := range trials {
 					tr.out = []operand{in.blank(to, writable[i%len(writable)], tr.shape)}
@@ -67,8 +69,10 @@ func (s *suite) testCopy(t tb) {
 			for i, from := range readable {
 				for j, to := range writable {
 					shape := shapes[(i+j)%len(shapes)]
-					trials = append(trials, &trial{name: "copy of " + from + " to " + to, kernel: kernel, shape: shape,
-						in: []operand{in.tensor(d, from, shape, in.ordinary)}, out: []operand{in.blank(d, to, shape)}})
+					trials = append(trials, &trial{
+						name: "copy of " + from + " to " + to, kernel: kernel, shape: shape,
+						in: []operand{in.tensor(d, from, shape, in.ordinary)}, out: []operand{in.blank(d, to, shape)},
+					})
 				}
 			}
 			s.check(t, trials...)
@@ -132,11 +136,15 @@ func (s *suite) testIndex(t tb) {
 			for k, how := range readable {
 				for _, shape := range []backend.Shape{{}, {3, 4, 5}, {4097}, {2, 0}} {
 					at, other := arrange(how, shape), arrange(readable[(k+1)%len(readable)], shape)
-					trials = append(trials, &trial{name: "index of " + how, kernel: kernel, shape: shape,
-						in: []operand{{dtype: d, how: how, layout: at}}, out: []operand{in.blank(d, "dense", shape)}})
-					trials = append(trials, &trial{name: "sum of index of " + how, kernel: sum, shape: shape,
+					trials = append(trials, &trial{
+						name: "index of " + how, kernel: kernel, shape: shape,
+						in: []operand{{dtype: d, how: how, layout: at}}, out: []operand{in.blank(d, "dense", shape)},
+					})
+					trials = append(trials, &trial{
+						name: "sum of index of " + how, kernel: sum, shape: shape,
 						in:  []operand{{dtype: d, how: how, layout: at}, {dtype: d, how: how, layout: other}, in.tensor(d, "sliced", shape, in.any)},
-						out: []operand{in.blank(d, "offset", shape)}})
+						out: []operand{in.blank(d, "offset", shape)},
+					})
 				}
 			}
 			s.check(t, trials...)
@@ -159,8 +167,10 @@ func (s *suite) testSignedZero(t tb) {
 			var b ops.Builder
 			one := b.Const(0, d)
 			b.Result(b.Apply(ops.Copysign, one, b.Apply(o, b.Load(b.Operand(d), false))))
-			s.check(t, &trial{name: "sign of " + o.Name + " of zeros", kernel: &backend.Map{Body: b.Expr()}, shape: backend.Shape{2},
-				in: []operand{x}, out: []operand{in.blank(d, "dense", backend.Shape{2})}, consts: []ops.Value{ops.FloatValue(d, 1)}})
+			s.check(t, &trial{
+				name: "sign of " + o.Name + " of zeros", kernel: &backend.Map{Body: b.Expr()}, shape: backend.Shape{2},
+				in: []operand{x}, out: []operand{in.blank(d, "dense", backend.Shape{2})}, consts: []ops.Value{ops.FloatValue(d, 1)},
+			})
 		}
 	}
 }
@@ -181,10 +191,14 @@ func (s *suite) testOutputs(t tb) {
 	for i, how := range readable {
 		shape := backend.Shape{3, 1 + 300*(i%2), 4}
 		w := func(k int) string { return writable[(i+k)%len(writable)] }
-		trials = append(trials, &trial{name: "five outputs", kernel: kernel, shape: shape,
+		trials = append(trials, &trial{
+			name: "five outputs", kernel: kernel, shape: shape,
 			in: []operand{in.tensor(ops.Float32, how, shape, in.ordinary), in.tensor(ops.Int32, readable[(i+1)%len(readable)], shape, in.ordinary)},
-			out: []operand{in.blank(ops.Float32, w(0), shape), in.blank(ops.Bool, w(1), shape), in.blank(ops.Int32, w(2), shape),
-				in.blank(ops.Int64, w(3), shape), in.blank(ops.Float32, w(4), shape)}})
+			out: []operand{
+				in.blank(ops.Float32, w(0), shape), in.blank(ops.Bool, w(1), shape), in.blank(ops.Int32, w(2), shape),
+				in.blank(ops.Int64, w(3), shape), in.blank(ops.Float32, w(4), shape),
+			},
+		})
 	}
 	s.check(t, trials...)
 }

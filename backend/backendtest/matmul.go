@@ -81,8 +81,10 @@ func (p *poster) apply(in *inputs, tr *trial, acc ops.DType, how string, f fill)
 // trial returns the trial of p.
 func (p *product) trial(in *inputs) *trial {
 	shape := append(p.batch.Clone(), p.m, p.n)
-	tr := &trial{name: fmt.Sprintf("matmul %v, K %d, A %s, B %s, of %s, %s", shape, p.k, p.howA, p.howB, p.content.name, p.post.name),
-		shape: shape, ulp: p.content.ulp, bound: p.content.bound}
+	tr := &trial{
+		name:  fmt.Sprintf("matmul %v, K %d, A %s, B %s, of %s, %s", shape, p.k, p.howA, p.howB, p.content.name, p.post.name),
+		shape: shape, ulp: p.content.ulp, bound: p.content.bound,
+	}
 	other := p.content.other
 	if other == nil {
 		other = p.content.fill
@@ -111,12 +113,20 @@ func (in *inputs) matrix(d ops.DType, how string, batch, shape backend.Shape, on
 // testMatMul tests products of matrices of all types, in all arrangements and sizes.
 func (s *suite) testMatMul(t tb) {
 	for _, c := range []struct{ a, b, acc ops.DType }{
-		{ops.Float32, ops.Float32, ops.Float32}, {ops.Float64, ops.Float64, ops.Float64},
-		{ops.Float16, ops.Float16, ops.Float16}, {ops.BFloat16, ops.BFloat16, ops.BFloat16},
-		{ops.Float16, ops.Float16, ops.Float32}, {ops.Float32, ops.Float16, ops.Float32}, {ops.Float32, ops.BFloat16, ops.Float32},
+		{ops.Float32, ops.Float32, ops.Float32},
+		{ops.Float64, ops.Float64, ops.Float64},
+		{ops.Float16, ops.Float16, ops.Float16},
+		{ops.BFloat16, ops.BFloat16, ops.BFloat16},
+		{ops.Float16, ops.Float16, ops.Float32},
+		{ops.Float32, ops.Float16, ops.Float32},
+		{ops.Float32, ops.BFloat16, ops.Float32},
 		{ops.Float32, ops.Int8, ops.Float32},
-		{ops.Int8, ops.Int8, ops.Int8}, {ops.Uint8, ops.Uint8, ops.Uint8}, {ops.Int32, ops.Int32, ops.Int32},
-		{ops.Uint32, ops.Uint32, ops.Uint32}, {ops.Int64, ops.Int64, ops.Int64}, {ops.Int8, ops.Int8, ops.Int32},
+		{ops.Int8, ops.Int8, ops.Int8},
+		{ops.Uint8, ops.Uint8, ops.Uint8},
+		{ops.Int32, ops.Int32, ops.Int32},
+		{ops.Uint32, ops.Uint32, ops.Uint32},
+		{ops.Int64, ops.Int64, ops.Int64},
+		{ops.Int8, ops.Int8, ops.Int32},
 	} {
 		t.Run(fmt.Sprintf("%s·%s in %s", c.a, c.b, c.acc), func(t tb) {
 			s.testMatMulOn(t, product{a: c.a, b: c.b, acc: c.acc})
@@ -146,9 +156,11 @@ func (in *inputs) productContents(p product) []content {
 	}
 	if p.a == ops.Float32 && p.b == ops.Float32 && p.k <= 300 {
 		// Fourteen significant bits times ±1: exact in float32, and not in the formats tensor cores round to.
-		list = append(list, content{name: "wide whole numbers",
+		list = append(list, content{
+			name:  "wide whole numbers",
 			fill:  func(d ops.DType, _ int) uint64 { return number(d, float64(8193+2*in.IntN(4096))) },
-			other: func(d ops.DType, _ int) uint64 { return number(d, float64(2*in.IntN(2)-1)) }})
+			other: func(d ops.DType, _ int) uint64 { return number(d, float64(2*in.IntN(2)-1)) },
+		})
 	}
 	return list
 }
@@ -210,8 +222,16 @@ func (in *inputs) productCorners(p product) []*trial {
 		batch   backend.Shape
 		m, n, k int
 	}{
-		{nil, 3, 4, 0}, {backend.Shape{2}, 3, 4, 0}, {nil, 0, 4, 3}, {nil, 3, 0, 2}, {nil, 0, 0, 0}, {backend.Shape{0}, 2, 3, 4},
-		{backend.Shape{2, 0}, 2, 3, 4}, {nil, 1, 1, 1}, {backend.Shape{1, 5, 1}, 1, 1, 2}, {backend.Shape{33}, 1, 2, 1},
+		{nil, 3, 4, 0},
+		{backend.Shape{2}, 3, 4, 0},
+		{nil, 0, 4, 3},
+		{nil, 3, 0, 2},
+		{nil, 0, 0, 0},
+		{backend.Shape{0}, 2, 3, 4},
+		{backend.Shape{2, 0}, 2, 3, 4},
+		{nil, 1, 1, 1},
+		{backend.Shape{1, 5, 1}, 1, 1, 2},
+		{backend.Shape{33}, 1, 2, 1},
 	} {
 		p.batch, p.m, p.n, p.k = c.batch, c.m, c.n, c.k
 		p.howA, p.howB, p.out = "dense", "transposed", "offset"
@@ -241,9 +261,11 @@ func (s *suite) testMatMulPrograms(t tb) {
 		trials = append(trials, &trial{
 			name:   "matmul of squares and scaled, masked int8, " + how,
 			kernel: &backend.MatMul{A: a.Expr(), B: b.Expr(), Post: post.Expr(), Acc: ops.Float32}, shape: backend.Shape{m, n},
-			in: []operand{in.tensor(ops.Float32, how, backend.Shape{m, k}, in.whole), in.tensor(ops.Int8, how, backend.Shape{k, n}, in.whole),
+			in: []operand{
+				in.tensor(ops.Float32, how, backend.Shape{m, k}, in.whole), in.tensor(ops.Int8, how, backend.Shape{k, n}, in.whole),
 				in.tensor(ops.Float32, "broadcast row", backend.Shape{k, n}, in.whole),
-				{dtype: ops.Int32, how: "dense", layout: arrange("dense", backend.Shape{k, n})}},
+				{dtype: ops.Int32, how: "dense", layout: arrange("dense", backend.Shape{k, n})},
+			},
 			out:    []operand{in.blank(ops.Float32, how, backend.Shape{m, n})},
 			consts: []ops.Value{ops.IntValue(ops.Int32, k*n/2), ops.FloatValue(ops.Float32, 0)},
 		})

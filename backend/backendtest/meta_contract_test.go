@@ -3,9 +3,12 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
 )
 
 // A broken backend is the reference with one promise broken.
@@ -107,6 +110,64 @@ func TestSkips(t *testing.T) {
 		}
 		if s.kept != 0 || len(s.skips) < 8 {
 			t.Errorf("%d kernels run, skipped%s", s.kept, s.skipped())
+		}
+	}
+}
+
+// flusher is the reference as a device that takes subnormal numbers for 0.
+type flusher struct {
+	*mutant
+	says bool
+}
+
+func (f flusher) Info() backend.Info {
+	i := f.reference.Info()
+	if f.says {
+		i.Features = append(i.Features, backend.FlushesSubnormals)
+	}
+	return i
+}
+
+// flush replaces subnormal numbers of an operand by 0.
+func flush(o backend.Operand) {
+	if o.Buf == nil || !flushes(o.DType) {
+		return
+	}
+	mem := o.Buf.(*refBuffer).data
+	for _, at := range o.Layout.All() {
+		if v := load(o.DType, mem, at); math.Abs(v.F) < leastNormal {
+			v.F = math.Copysign(0, v.F)
+			store(mem, at, v)
+		}
+	}
+}
+
+// TestFlushing shows that a device may lose subnormal numbers if it says so.
+func TestFlushing(t *testing.T) {
+	for _, says := range []bool{false, true} {
+		f := flusher{says: says, mutant: &mutant{reference: &reference{}, spoil: func(s *backend.Step, _ [][]byte) { flush(s.Out[0]) }}}
+		f.change = func(s *backend.Step) {
+			for i, o := range s.In {
+				if o.Buf != nil {
+					b := o.Buf.(*refBuffer)
+					s.In[i].Buf = &refBuffer{owner: b.owner, data: slices.Clone(b.data), size: b.size}
+					flush(s.In[i])
+				}
+			}
+		}
+		s := newSuite(f)
+		s.short = true
+		r := newRecorder("flush")
+		r.Run("parts", func(t tb) {
+			for _, p := range parts {
+				p.run(s, t)
+			}
+			s.testCopy(t)
+			s.testOpOn(t, ops.Mul, ops.BFloat16)
+			s.testOpOn(t, ops.Less, ops.Float32)
+		})
+		if failed := len(*r.errors) > 0; failed == says {
+			t.Errorf("says %v: failed %v: %v (WEFT_SEED=%d)", says, failed, *r.errors, s.seed)
 		}
 	}
 }

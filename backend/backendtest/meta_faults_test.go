@@ -123,7 +123,11 @@ func forget(operands []backend.Operand, offset bool) {
 	if offset {
 		l.Offset = 0
 	} else {
-		l.Strides = l.Shape.Strides()
+		kept := len(l.Strides) // one value a row stays one
+		for kept > 0 && l.Strides[kept-1] == 0 {
+			kept--
+		}
+		l.Strides = append(l.Shape[:kept].Strides(), make([]int, len(l.Shape)-kept)...)
 	}
 	lo, hi := l.Bounds()
 	if o.Buf != nil && lo >= 0 && hi < o.Buf.Size()/o.DType.Size() {

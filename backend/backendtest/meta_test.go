@@ -25,6 +25,7 @@ func (r recorder) Logf(string, ...any) {}
 func (r recorder) Errorf(format string, args ...any) {
 	*r.errors = append(*r.errors, r.name+": "+fmt.Sprintf(format, args...))
 }
+
 func (r recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
 	panic(fatal{})

@@ -52,8 +52,12 @@ func (s *suite) testReduceOn(t tb, r ops.ReduceOp, d ops.DType) {
 			shape backend.Shape
 			axes  int
 		}{
-			{backend.Shape{4, 5, 6}, 1}, {backend.Shape{4, 5, 6}, 2}, {backend.Shape{3, 4, 5}, 3}, {backend.Shape{3, 1, 2, 7}, 3},
-			{backend.Shape{2, 3, 33, 5}, 2}, {backend.Shape{67, 3}, 1},
+			{backend.Shape{4, 5, 6}, 1},
+			{backend.Shape{4, 5, 6}, 2},
+			{backend.Shape{3, 4, 5}, 3},
+			{backend.Shape{3, 1, 2, 7}, 3},
+			{backend.Shape{2, 3, 33, 5}, 2},
+			{backend.Shape{67, 3}, 1},
 		} {
 			fills := in.fills(r, d, c.shape[len(c.shape)-c.axes:].Len())
 			trials = append(trials, in.reduce(r, d, c.shape, c.axes, how, fills[in.IntN(len(fills))]))
@@ -63,8 +67,16 @@ func (s *suite) testReduceOn(t tb, r ops.ReduceOp, d ops.DType) {
 		shape backend.Shape
 		axes  int
 	}{
-		{backend.Shape{}, 0}, {backend.Shape{5}, 0}, {backend.Shape{1}, 1}, {backend.Shape{0, 3}, 1}, {backend.Shape{0, 0}, 1},
-		{backend.Shape{1031, 3}, 1}, {backend.Shape{4097, 2}, 1}, {backend.Shape{3, 0}, 1}, {backend.Shape{2, 0, 3}, 2}, {backend.Shape{2, 3, 0}, 1},
+		{backend.Shape{}, 0},
+		{backend.Shape{5}, 0},
+		{backend.Shape{1}, 1},
+		{backend.Shape{0, 3}, 1},
+		{backend.Shape{0, 0}, 1},
+		{backend.Shape{1031, 3}, 1},
+		{backend.Shape{4097, 2}, 1},
+		{backend.Shape{3, 0}, 1},
+		{backend.Shape{2, 0, 3}, 2},
+		{backend.Shape{2, 3, 0}, 1},
 	} {
 		if n := c.shape[len(c.shape)-c.axes:].Len(); n > 0 || r.HasIdentity() {
 			trials = append(trials, in.reduce(r, d, c.shape, c.axes, "dense", in.fills(r, d, n)[0]))
@@ -148,12 +160,6 @@ func (in *inputs) fills(r ops.ReduceOp, d ops.DType, n int) []content {
 		{name: "-inf", fill: func(d ops.DType, _ int) uint64 { return number(d, math.Inf(-1)) }},
 		{name: "+inf", fill: func(d ops.DType, _ int) uint64 { return number(d, math.Inf(1)) }},
 	}
-}
-
-// edge draws edge values.
-func (in *inputs) edge(d ops.DType, _ int) uint64 {
-	e := edges(d)
-	return e[in.IntN(len(e))]
 }
 
 // rarely gives common, and rare with probability p.

@@ -101,61 +101,85 @@ func reciprocalLength(n int) []ops.Value {
 }
 
 var reducePrograms = []rowProgram{
-	{name: "root mean square", in: []rowOperand{of(ops.Float32, normals)}, consts: reciprocalLength, ulp: 2, bound: sumBound,
+	{
+		name: "root mean square", in: []rowOperand{of(ops.Float32, normals)}, consts: reciprocalLength, ulp: 2, bound: sumBound,
 		build: func(b *ops.Builder) {
 			x := b.Load(0, false)
 			mean := b.Apply(ops.Mul, b.Reduce(ops.ReduceSum, b.Apply(ops.Mul, x, x)), b.Const(0, ops.Float32))
 			b.Result(b.Apply(ops.Sqrt, mean))
-		}},
-	{name: "sum of int8 as int64", in: []rowOperand{of(ops.Int8, func(in *inputs, _ int) fill { return in.bits })},
-		build: func(b *ops.Builder) { b.Result(b.Reduce(ops.ReduceSum, b.Cast(ops.Int64, b.Load(0, false)))) }},
-	{name: "count of true", in: []rowOperand{of(ops.Bool, ordinary)},
-		build: func(b *ops.Builder) { b.Result(b.Reduce(ops.ReduceSum, b.Cast(ops.Int64, b.Load(0, false)))) }},
-	{name: "all finite", in: []rowOperand{of(ops.Float32, mixed)},
+		},
+	},
+	{
+		name: "sum of int8 as int64", in: []rowOperand{of(ops.Int8, func(in *inputs, _ int) fill { return in.bits })},
+		build: func(b *ops.Builder) { b.Result(b.Reduce(ops.ReduceSum, b.Cast(ops.Int64, b.Load(0, false)))) },
+	},
+	{
+		name: "count of true", in: []rowOperand{of(ops.Bool, ordinary)},
+		build: func(b *ops.Builder) { b.Result(b.Reduce(ops.ReduceSum, b.Cast(ops.Int64, b.Load(0, false)))) },
+	},
+	{
+		name: "all finite", in: []rowOperand{of(ops.Float32, mixed)},
 		build: func(b *ops.Builder) {
 			b.Result(b.Reduce(ops.ReduceAll, b.Apply(ops.IsFinite, b.Load(0, false))))
-		}},
-	{name: "argmax of -x", least: 1, in: []rowOperand{of(ops.Float32, mixed)},
+		},
+	},
+	{
+		name: "argmax of -x", least: 1, in: []rowOperand{of(ops.Float32, mixed)},
 		build: func(b *ops.Builder) {
 			b.Result(b.Reduce(ops.ReduceArgMax, b.Apply(ops.Neg, b.Load(0, false))))
-		}},
-	{name: "sum of float16 in float32", in: []rowOperand{of(ops.Float16, func(in *inputs, _ int) fill {
-		return func(d ops.DType, i int) uint64 { return number(d, float64(30000*(2*in.IntN(2)-1))) }
-	})},
+		},
+	},
+	{
+		name: "sum of float16 in float32", in: []rowOperand{of(ops.Float16, func(in *inputs, _ int) fill {
+			return func(d ops.DType, i int) uint64 { return number(d, float64(30000*(2*in.IntN(2)-1))) }
+		})},
 		build: func(b *ops.Builder) {
 			b.Result(b.Cast(ops.Float16, b.Reduce(ops.ReduceSum, b.Cast(ops.Float32, b.Load(0, false)))))
-		}},
-	{name: "dot product and a row's bias", in: []rowOperand{of(ops.Float32, wholes), of(ops.Float32, wholes), {dtype: ops.Float32, fill: wholes, row: true}},
+		},
+	},
+	{
+		name: "dot product and a row's bias", in: []rowOperand{of(ops.Float32, wholes), of(ops.Float32, wholes), {dtype: ops.Float32, fill: wholes, row: true}},
 		build: func(b *ops.Builder) {
 			dot := b.Reduce(ops.ReduceSum, b.Apply(ops.Mul, b.Load(0, false), b.Load(1, false)))
 			b.Result(b.Apply(ops.Add, dot, b.Load(2, true)))
-		}},
-	{name: "masked sum", in: []rowOperand{of(ops.Bool, ordinary), of(ops.Float32, wholes)}, consts: constant(0),
+		},
+	},
+	{
+		name: "masked sum", in: []rowOperand{of(ops.Bool, ordinary), of(ops.Float32, wholes)}, consts: constant(0),
 		build: func(b *ops.Builder) {
 			b.Result(b.Reduce(ops.ReduceSum, b.Apply(ops.Where, b.Load(0, false), b.Load(1, false), b.Const(0, ops.Float32))))
-		}},
-	{name: "sum of a constant", in: []rowOperand{of(ops.Float32, wholes)}, consts: constant(3),
+		},
+	},
+	{
+		name: "sum of a constant", in: []rowOperand{of(ops.Float32, wholes)}, consts: constant(3),
 		build: func(b *ops.Builder) {
 			b.Load(0, false)
 			b.Result(b.Reduce(ops.ReduceSum, b.Const(0, ops.Float32)))
-		}},
-	{name: "sum of a row value", in: []rowOperand{of(ops.Float32, wholes), {dtype: ops.Float32, fill: wholes, row: true}},
+		},
+	},
+	{
+		name: "sum of a row value", in: []rowOperand{of(ops.Float32, wholes), {dtype: ops.Float32, fill: wholes, row: true}},
 		build: func(b *ops.Builder) {
 			b.Result(b.Reduce(ops.ReduceSum, b.Apply(ops.Mul, b.Load(0, false), b.Load(1, true))))
 			b.Result(b.Reduce(ops.ReduceSum, b.Load(1, true)))
-		}},
-	{name: "last position of a maximum", least: 1, in: []rowOperand{of(ops.Int32, wholes), {dtype: ops.Int32}},
+		},
+	},
+	{
+		name: "last position of a maximum", least: 1, in: []rowOperand{of(ops.Int32, wholes), {dtype: ops.Int32}},
 		consts: func(int) []ops.Value { return []ops.Value{ops.IntValue(ops.Int32, 3), ops.IntValue(ops.Int32, -1)} },
 		build: func(b *ops.Builder) {
 			hit := b.Apply(ops.Equal, b.Load(0, false), b.Const(0, ops.Int32))
 			b.Result(b.Reduce(ops.ReduceMax, b.Apply(ops.Where, hit, b.Index(1, ops.Int32, false), b.Const(1, ops.Int32))))
-		}},
-	{name: "a maximum and a sum", least: 1, in: []rowOperand{of(ops.Float32, mixed)},
+		},
+	},
+	{
+		name: "a maximum and a sum", least: 1, in: []rowOperand{of(ops.Float32, mixed)},
 		build: func(b *ops.Builder) {
 			x := b.Load(0, false)
 			b.Result(b.Reduce(ops.ReduceMax, x))
 			b.Result(b.Reduce(ops.ReduceSum, x))
-		}},
+		},
+	},
 }
 
 // testReducePrograms tests reductions with elementwise work before and after them.

@@ -76,20 +76,50 @@ func TestReferenceByHand(t *testing.T) {
 		{"matmul", &backend.MatMul{A: id(), B: id(), Post: id(), Acc: ops.Float32}, backend.Shape{2, 2}, []operand{m23, transpose(m23)}, []float64{14, 32, 32, 77}, 0},
 		{"matmul of no depth", &backend.MatMul{A: id(), B: id(), Post: id(), Acc: ops.Float32}, backend.Shape{1, 2}, []operand{dense(backend.Shape{1, 0}), dense(backend.Shape{0, 2})}, []float64{0, 0}, 0},
 		{"matmul of 0 and infinity", &backend.MatMul{A: id(), B: id(), Post: id(), Acc: ops.Float32}, backend.Shape{1, 1}, []operand{dense(backend.Shape{1, 1}, 0), dense(backend.Shape{1, 1}, inf)}, []float64{nan}, 0},
-		{"conv", &backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}, Groups: 1, Post: id()}, backend.Shape{1, 1, 2, 2},
-			[]operand{square, dense(backend.Shape{1, 1, 2, 2}, 1, 0, 0, 10)}, []float64{51, 62, 84, 95}, 0},
-		{"conv, padded at the start alone", &backend.Conv{Stride: []int{2}, Dilation: []int{2}, Pad: []int{1}, Groups: 1, Post: id()}, backend.Shape{1, 1, 2},
-			[]operand{line5, dense(backend.Shape{1, 1, 2}, 1, 10)}, []float64{20, 42}, 0},
-		{"conv, padded by the domain", &backend.Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{0}, Groups: 1, Post: id()}, backend.Shape{1, 1, 6},
-			[]operand{line5, dense(backend.Shape{1, 1, 2}, 1, 10)}, []float64{21, 32, 43, 64, 6, 0}, 0},
-		{"conv in groups", &backend.Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{0}, Groups: 2, Post: id()}, backend.Shape{1, 2, 2},
-			[]operand{dense(backend.Shape{1, 2, 2}, 1, 2, 3, 4), dense(backend.Shape{2, 1, 1}, 10, 100)}, []float64{10, 20, 300, 400}, 0},
+		{
+			"conv", &backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}, Groups: 1, Post: id()},
+			backend.Shape{1, 1, 2, 2},
+			[]operand{square, dense(backend.Shape{1, 1, 2, 2}, 1, 0, 0, 10)},
+			[]float64{51, 62, 84, 95},
+			0,
+		},
+		{
+			"conv, padded at the start alone", &backend.Conv{Stride: []int{2}, Dilation: []int{2}, Pad: []int{1}, Groups: 1, Post: id()},
+			backend.Shape{1, 1, 2},
+			[]operand{line5, dense(backend.Shape{1, 1, 2}, 1, 10)},
+			[]float64{20, 42},
+			0,
+		},
+		{
+			"conv, padded by the domain", &backend.Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{0}, Groups: 1, Post: id()},
+			backend.Shape{1, 1, 6},
+			[]operand{line5, dense(backend.Shape{1, 1, 2}, 1, 10)},
+			[]float64{21, 32, 43, 64, 6, 0},
+			0,
+		},
+		{
+			"conv in groups", &backend.Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{0}, Groups: 2, Post: id()},
+			backend.Shape{1, 2, 2},
+			[]operand{dense(backend.Shape{1, 2, 2}, 1, 2, 3, 4), dense(backend.Shape{2, 1, 1}, 10, 100)},
+			[]float64{10, 20, 300, 400},
+			0,
+		},
 		// torch.nn.functional.conv_transpose1d([[[1, 2]]], [[[1, 10, 100]]], stride=2): 1 10 102 20 200
-		{"transposed conv", &backend.Conv{Stride: []int{2}, Dilation: []int{1}, Pad: []int{0}, Groups: 1, Transposed: true, Post: id()}, backend.Shape{1, 1, 5},
-			[]operand{dense(backend.Shape{1, 1, 2}, 1, 2), dense(backend.Shape{1, 1, 3}, 1, 10, 100)}, []float64{1, 10, 102, 20, 200}, 0},
+		{
+			"transposed conv", &backend.Conv{Stride: []int{2}, Dilation: []int{1}, Pad: []int{0}, Groups: 1, Transposed: true, Post: id()},
+			backend.Shape{1, 1, 5},
+			[]operand{dense(backend.Shape{1, 1, 2}, 1, 2), dense(backend.Shape{1, 1, 3}, 1, 10, 100)},
+			[]float64{1, 10, 102, 20, 200},
+			0,
+		},
 		// … padding=1, output_padding=1: 10 102 20 200
-		{"transposed conv, padded", &backend.Conv{Stride: []int{2}, Dilation: []int{1}, Pad: []int{1}, Groups: 1, Transposed: true, Post: id()}, backend.Shape{1, 1, 4},
-			[]operand{dense(backend.Shape{1, 1, 2}, 1, 2), dense(backend.Shape{1, 1, 3}, 1, 10, 100)}, []float64{10, 102, 20, 200}, 0},
+		{
+			"transposed conv, padded", &backend.Conv{Stride: []int{2}, Dilation: []int{1}, Pad: []int{1}, Groups: 1, Transposed: true, Post: id()},
+			backend.Shape{1, 1, 4},
+			[]operand{dense(backend.Shape{1, 1, 2}, 1, 2), dense(backend.Shape{1, 1, 3}, 1, 10, 100)},
+			[]float64{10, 102, 20, 200},
+			0,
+		},
 		{"max pool, ceil", pool(ops.ReduceMax, 0, 0, false), backend.Shape{1, 1, 3}, []operand{line5}, []float64{2, 4, 6}, 0},
 		{"average pool, ceil", pool(ops.ReduceSum, 0, 0, true), backend.Shape{1, 1, 3}, []operand{line5}, []float64{1.5, 3.5, 6}, 0},
 		{"average pool, padding counts", pool(ops.ReduceSum, 1, 1, true), backend.Shape{1, 1, 3}, []operand{line5}, []float64{0.5, 2.5, 5}, 0},
@@ -137,8 +167,11 @@ func TestArgMaxByHand(t *testing.T) {
 		row  []float64
 		want int64
 	}{
-		{ops.ReduceArgMax, []float64{1, 3, 3, 2}, 1}, {ops.ReduceArgMin, []float64{2, 1, 3, 1}, 1}, {ops.ReduceArgMax, []float64{1, nan, 9, nan}, 1},
-		{ops.ReduceArgMin, []float64{nan, nan, -1}, 0}, {ops.ReduceArgMax, []float64{math.Inf(-1), math.Inf(-1)}, 0},
+		{ops.ReduceArgMax, []float64{1, 3, 3, 2}, 1},
+		{ops.ReduceArgMin, []float64{2, 1, 3, 1}, 1},
+		{ops.ReduceArgMax, []float64{1, nan, 9, nan}, 1},
+		{ops.ReduceArgMin, []float64{nan, nan, -1}, 0},
+		{ops.ReduceArgMax, []float64{math.Inf(-1), math.Inf(-1)}, 0},
 	} {
 		vs := make([]ops.Value, len(c.row))
 		for i, x := range c.row {

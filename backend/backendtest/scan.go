@@ -96,9 +96,11 @@ func countTrue(in *inputs, shape backend.Shape, how, to string) *trial {
 	mask := b.Load(b.Operand(ops.Bool), false)
 	sum := b.Scan(ops.ReduceSum, b.Cast(ops.Int64, mask), true, false)
 	b.Result(b.Apply(ops.Where, mask, sum, b.Const(0, ops.Int64)))
-	return &trial{name: "numbers of the true elements, " + how, kernel: &backend.Scan{Body: b.Expr()}, shape: shape,
+	return &trial{
+		name: "numbers of the true elements, " + how, kernel: &backend.Scan{Body: b.Expr()}, shape: shape,
 		in: []operand{in.tensor(ops.Bool, how, shape, in.ordinary)}, out: []operand{in.blank(ops.Int64, to, shape)},
-		consts: []ops.Value{ops.IntValue(ops.Int64, -1)}}
+		consts: []ops.Value{ops.IntValue(ops.Int64, -1)},
+	}
 }
 
 // shifted scans the products of two operands, and gives the sums both as they are and beside a third.
@@ -108,7 +110,9 @@ func shifted(in *inputs, shape backend.Shape, how, to string) *trial {
 	sum := b.Scan(ops.ReduceSum, b.Apply(ops.Mul, x, y), false, true)
 	b.Result(sum)
 	b.Result(b.Apply(ops.Less, z, b.Apply(ops.Add, sum, x)))
-	return &trial{name: "sums of products beside a third, " + how, kernel: &backend.Scan{Body: b.Expr()}, shape: shape,
+	return &trial{
+		name: "sums of products beside a third, " + how, kernel: &backend.Scan{Body: b.Expr()}, shape: shape,
 		in:  []operand{in.tensor(ops.Float32, how, shape, in.whole), in.tensor(ops.Float32, "dense", shape, in.whole), in.tensor(ops.Float32, how, shape, in.whole)},
-		out: []operand{in.blank(ops.Float32, to, shape), in.blank(ops.Bool, "dense", shape)}}
+		out: []operand{in.blank(ops.Float32, to, shape), in.blank(ops.Bool, "dense", shape)},
+	}
 }

@@ -50,6 +50,7 @@ type suite struct {
 	seed   uint64
 	short  bool
 	strict bool
+	flush  bool           // the backend takes subnormal numbers for 0
 	kept   int            // trials run
 	skips  map[string]int // kernels not supported, by family and type
 }
@@ -59,7 +60,8 @@ func newSuite(b backend.Backend) *suite {
 	if n, err := strconv.ParseUint(os.Getenv("WEFT_SEED"), 10, 64); err == nil {
 		seed = n
 	}
-	return &suite{b: b, seed: seed, skips: make(map[string]int)}
+	flush := slices.Contains(b.Info().Features, backend.FlushesSubnormals)
+	return &suite{b: b, seed: seed, flush: flush, skips: make(map[string]int)}
 }
 
 // groups are the parts of the suite, in the order they run. The last closes the backend.
@@ -120,5 +122,5 @@ func (s *suite) draw(t tb) *inputs {
 		name = name[i:] // without the name of the test that calls Run
 	}
 	h.Write([]byte(name)) // never fails
-	return &inputs{rand.New(rand.NewPCG(s.seed, h.Sum64()))}
+	return &inputs{rand.New(rand.NewPCG(s.seed, h.Sum64())), s.flush}
 }
