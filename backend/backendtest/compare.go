@@ -28,7 +28,7 @@ func (s *suite) compare(t tb, tr *trial, o int, got, want []byte) {
 	outside := bytes.Clone(got)
 	wrong := 0
 	for i, at := range out.cells.All() {
-		copy(outside[at*size:], poisoned(size))
+		copy(outside[at*size:at*size+size], poisonedElement)
 		g := load(out.dtype, got, at)
 		var w ops.Value
 		if tr.op != nil {
@@ -50,6 +50,9 @@ func (s *suite) compare(t tb, tr *trial, o int, got, want []byte) {
 		t.Errorf("%s: %s %s: byte %d, outside of the output, was overwritten with %#x", tr.name, tr.types(), describe(out), i, got[i])
 	}
 }
+
+// poisonedElement is as long as the widest element.
+var poisonedElement = poisoned(8)
 
 // valid reports whether the first byte of an element may be what it is: a Bool is 0 or 1.
 func valid(d ops.DType, b byte) bool { return d != ops.Bool || b <= 1 }

@@ -8,29 +8,8 @@ import (
 )
 
 func (s *step) runMatMul(k *backend.MatMul) error {
-	a, b := len(k.A.In), len(k.B.In)
-	if len(k.Post.In) == 0 || len(k.A.Out) != 1 || len(k.B.Out) != 1 || len(s.Shape) < 2 {
-		return fmt.Errorf("matmul of malformed programs over %v: %w", s.Shape, backend.ErrShape)
-	}
-	if err := s.counts(a+b+len(k.Post.In)-1, &k.Post); err != nil {
-		return err
-	}
-	shapeA, shapeB, err := s.matMulShapes(a, b)
-	if err != nil {
-		return err
-	}
-	for i := range a + b {
-		e, n, shape := &k.A, i, shapeA
-		if i >= a {
-			e, n, shape = &k.B, i-a, shapeB
-		}
-		if err := s.input(i, e, n, s.In[i].Layout, shape); err != nil {
-			return err
-		}
-	}
-	if err := s.post(&k.Post, a+b, k.Acc); err != nil {
-		return err
-	}
+	a := len(k.A.In)
+	shapeA, shapeB := s.In[0].Layout.Shape, s.In[a].Layout.Shape
 	left, err := s.elementwise(&k.A, 0, nil, shapeA)
 	if err != nil {
 		return err
@@ -43,24 +22,7 @@ func (s *step) runMatMul(k *backend.MatMul) error {
 	if err != nil {
 		return err
 	}
-	return s.finish(&k.Post, a+b, sums)
-}
-
-// matMulShapes returns the shapes of A and B: the domain is [batch… M N], A [batch… M K], B [batch… K N].
-func (s *step) matMulShapes(a, b int) (shapeA, shapeB backend.Shape, err error) {
-	rank := len(s.Shape)
-	for i := range a + b {
-		if len(s.In[i].Layout.Shape) != rank {
-			return nil, nil, fmt.Errorf("matmul over %v of %v: %w", s.Shape, s.In[i].Layout.Shape, backend.ErrShape)
-		}
-	}
-	if a == 0 || b == 0 {
-		return nil, nil, fmt.Errorf("matmul of no operands: %w", backend.ErrShape)
-	}
-	k := s.In[0].Layout.Shape[rank-1]
-	shapeA, shapeB = s.Shape.Clone(), s.Shape.Clone()
-	shapeA[rank-1], shapeB[rank-2] = k, k
-	return shapeA, shapeB, nil
+	return s.finish(&k.Post, a+len(k.B.In), sums)
 }
 
 // products returns the sums of products, for each element of the domain.
@@ -105,30 +67,11 @@ func (s *dot) value() ops.Value {
 }
 
 func (s *step) runGather(k *backend.Gather) error {
-	if len(k.Post.In) == 0 || len(s.In) < 2 {
-		return fmt.Errorf("gather of %d inputs: %w", len(s.In), backend.ErrShape)
-	}
-	if err := s.counts(1+len(k.Post.In), &k.Post); err != nil {
-		return err
-	}
 	src, idx := s.In[0], s.In[1]
 	rank := len(s.Shape)
-	if len(src.Layout.Shape) != rank+1 || !idx.DType.IsInt() {
-		return fmt.Errorf("gather over %v from %v by %s: %w", s.Shape, src.Layout.Shape, idx.DType, backend.ErrShape)
-	}
-	shape := append(s.Shape.Clone(), src.Layout.Shape[rank])
-	if err := s.inside("source", src.DType, k.Post.In[0], src.Layout, shape, s.mem[0]); err != nil {
-		return err
-	}
-	if err := s.inside("index", idx.DType, idx.DType, idx.Layout, s.Shape, s.mem[1]); err != nil {
-		return err
-	}
-	if err := s.post(&k.Post, 2, src.DType); err != nil {
-		return err
-	}
 	starts := positions(backend.Layout{Shape: s.Shape, Strides: src.Layout.Strides[:rank], Offset: src.Layout.Offset})
 	at := make([]int, 0, len(starts))
-	n := int64(shape[rank])
+	n := int64(src.Layout.Shape[rank])
 	for i, v := range s.values(1, positions(idx.Layout)) {
 		x := v.I
 		if x < 0 {

@@ -9,10 +9,12 @@ import (
 	"github.com/weft-go/weft/backend"
 )
 
-// A recorder is a tb that keeps the failures. Errors past Fatalf end its Run, as those of a testing.T.
+// A recorder is a tb that keeps the failures. Fatalf ends its Run, as that of a testing.T; with first, the first
+// error ends them all.
 type recorder struct {
 	name   string
 	errors *[]string
+	first  bool
 }
 
 type fatal struct{}
@@ -24,6 +26,9 @@ func (r recorder) Name() string        { return r.name }
 func (r recorder) Logf(string, ...any) {}
 func (r recorder) Errorf(format string, args ...any) {
 	*r.errors = append(*r.errors, r.name+": "+fmt.Sprintf(format, args...))
+	if r.first {
+		panic(fatal{})
+	}
 }
 
 func (r recorder) Fatalf(format string, args ...any) {
@@ -33,12 +38,15 @@ func (r recorder) Fatalf(format string, args ...any) {
 
 func (r recorder) Run(name string, f func(tb)) bool {
 	before := len(*r.errors)
+	if r.first && before > 0 {
+		return false
+	}
 	defer func() {
 		if p := recover(); p != nil && p != (fatal{}) {
 			panic(p)
 		}
 	}()
-	f(recorder{r.name + "/" + name, r.errors})
+	f(recorder{r.name + "/" + name, r.errors, r.first})
 	return len(*r.errors) == before
 }
 
@@ -76,6 +84,7 @@ func caught(t *testing.T, what string, m *mutant, part func(*suite, tb)) {
 	s := newSuite(m)
 	s.short = true
 	r := newRecorder("fault")
+	r.first = true
 	r.Run(what, func(t tb) { part(s, t) })
 	if len(*r.errors) == 0 {
 		t.Errorf("%s: not caught (WEFT_SEED=%d)", what, s.seed)

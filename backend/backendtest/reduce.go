@@ -48,25 +48,43 @@ func (s *suite) testReduceOn(t tb, r ops.ReduceOp, d ops.DType) {
 		}
 	}
 	for _, how := range readable {
-		for _, c := range []struct {
-			shape backend.Shape
-			axes  int
-		}{
-			{backend.Shape{4, 5, 6}, 1},
-			{backend.Shape{4, 5, 6}, 2},
-			{backend.Shape{3, 4, 5}, 3},
-			{backend.Shape{3, 1, 2, 7}, 3},
-			{backend.Shape{2, 3, 33, 5}, 2},
-			{backend.Shape{67, 3}, 1},
-		} {
-			fills := in.fills(r, d, c.shape[len(c.shape)-c.axes:].Len())
+		shapes := rowShapes
+		if s.short {
+			shapes = sample(in, shapes, 3)
+		}
+		for _, c := range shapes {
+			fills := in.fills(r, d, c.length())
 			trials = append(trials, in.reduce(r, d, c.shape, c.axes, how, fills[in.IntN(len(fills))]))
 		}
 	}
-	for _, c := range []struct {
-		shape backend.Shape
-		axes  int
-	}{
+	for _, c := range rowCorners {
+		if n := c.length(); n > 0 || r.HasIdentity() {
+			trials = append(trials, in.reduce(r, d, c.shape, c.axes, "dense", in.fills(r, d, n)[0]))
+		}
+	}
+	s.check(t, trials...)
+}
+
+// A rowShape is a domain and how many of its axes make a row.
+type rowShape struct {
+	shape backend.Shape
+	axes  int
+}
+
+// length returns the number of elements of a row.
+func (r rowShape) length() int { return r.shape[len(r.shape)-r.axes:].Len() }
+
+// rowShapes are tried in every arrangement, rowCorners in one.
+var (
+	rowShapes = []rowShape{
+		{backend.Shape{4, 5, 6}, 1},
+		{backend.Shape{4, 5, 6}, 2},
+		{backend.Shape{3, 4, 5}, 3},
+		{backend.Shape{3, 1, 2, 7}, 3},
+		{backend.Shape{2, 3, 33, 5}, 2},
+		{backend.Shape{67, 3}, 1},
+	}
+	rowCorners = []rowShape{
 		{backend.Shape{}, 0},
 		{backend.Shape{5}, 0},
 		{backend.Shape{1}, 1},
@@ -77,13 +95,8 @@ func (s *suite) testReduceOn(t tb, r ops.ReduceOp, d ops.DType) {
 		{backend.Shape{3, 0}, 1},
 		{backend.Shape{2, 0, 3}, 2},
 		{backend.Shape{2, 3, 0}, 1},
-	} {
-		if n := c.shape[len(c.shape)-c.axes:].Len(); n > 0 || r.HasIdentity() {
-			trials = append(trials, in.reduce(r, d, c.shape, c.axes, "dense", in.fills(r, d, n)[0]))
-		}
 	}
-	s.check(t, trials...)
-}
+)
 
 // A sort of content for a reduction, and how far the result may be off.
 type content struct {

@@ -18,20 +18,17 @@ type step struct {
 // run computes the step. It stores nothing before all is computed, so that a step that fails changes
 // nothing, and one that works in place is right.
 func (s *step) run() error {
-	if s.Kernel == nil {
-		return fmt.Errorf("no kernel: %w", backend.ErrUnsupported)
+	if err := s.Check(); err != nil {
+		return err
 	}
 	for _, e := range s.Kernel.Bodies() {
 		if err := e.Check(); err != nil {
 			return err
 		}
 	}
-	if err := s.Shape.Check(); err != nil {
-		return err
-	}
 	switch k := s.Kernel.(type) {
 	case *backend.Map:
-		return s.runMap(k)
+		return s.finish(&k.Body, 0, nil)
 	case *backend.Reduce:
 		return s.runRows(&k.Body, k.Axes)
 	case *backend.Row:
@@ -48,13 +45,6 @@ func (s *step) run() error {
 		return s.runGather(k)
 	}
 	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
-}
-
-func (s *step) runMap(k *backend.Map) error {
-	if err := s.operands(&k.Body, 0); err != nil {
-		return err
-	}
-	return s.finish(&k.Body, 0, nil)
 }
 
 // finish runs e for each element of the domain and stores its results.
@@ -112,10 +102,7 @@ func (s *step) elementwise(e *ops.Expr, first int, sum []ops.Value, shape backen
 
 // runRows runs e for each row: the elements of the last axes of the domain.
 func (s *step) runRows(e *ops.Expr, axes int) error {
-	if axes < 0 || axes > len(s.Shape) {
-		return fmt.Errorf("%d axes of %d: %w", axes, len(s.Shape), backend.ErrAxis)
-	}
-	if err := s.operands(e, axes); err != nil {
+	if err := s.rowValues(e, axes); err != nil {
 		return err
 	}
 	outer := len(s.Shape) - axes
@@ -164,100 +151,30 @@ func (s *step) runRows(e *ops.Expr, axes int) error {
 	return nil
 }
 
-// operands checks the operands of a program that reads the inputs over the domain. Rows may be empty, and
-// what is one value for a row is there all the same.
-func (s *step) operands(e *ops.Expr, axes int) error {
-	if err := s.counts(len(e.In), e); err != nil {
-		return err
+// rowValues checks that operands and outputs with one value for a row lie inside their memory. They do even if
+// rows are empty, and the layouts with them.
+func (s *step) rowValues(e *ops.Expr, axes int) error {
+	outer := len(s.Shape) - axes
+	check := func(o backend.Operand, mem []byte) error {
+		l := backend.Layout{Shape: o.Layout.Shape[:outer], Strides: o.Layout.Strides[:outer], Offset: o.Layout.Offset}
+		if lo, hi := l.Bounds(); lo < 0 || hi >= len(mem)/o.DType.Size() {
+			return fmt.Errorf("row values at %d to %d of %d bytes of %s: %w", lo, hi, len(mem), o.DType, backend.ErrShape)
+		}
+		return nil
 	}
-	rows := make([]bool, len(e.In)) // used as one value for a row
 	for _, in := range e.Code {
-		if (in.Kind == ops.Load || in.Kind == ops.Index) && in.Row {
-			rows[in.Args[0]] = true
-		}
-	}
-	for i := range e.In {
-		shape, l := s.Shape, s.In[i].Layout
-		if !l.Shape.Equal(shape) || len(l.Strides) != len(shape) {
-			return fmt.Errorf("input %d has layout %v, want shape %v: %w", i, l, shape, backend.ErrShape)
-		}
-		if outer := len(shape) - axes; rows[i] {
-			l = backend.Layout{Shape: l.Shape[:outer], Strides: l.Strides[:outer], Offset: l.Offset}
-		}
-		if err := s.input(i, e, i, l, l.Shape); err != nil {
-			return err
-		}
-	}
-	return s.outputs(e, axes)
-}
-
-// counts checks the number of inputs and of outputs, and that there are all constants.
-func (s *step) counts(in int, last *ops.Expr) error {
-	if len(s.In) != in || len(s.Out) != len(last.Out) {
-		return fmt.Errorf("%d inputs and %d outputs, want %d and %d: %w", len(s.In), len(s.Out), in, len(last.Out), backend.ErrShape)
-	}
-	for _, e := range s.Kernel.Bodies() {
-		for i := range e.Code {
-			if c := &e.Code[i]; c.Kind == ops.Const && int(c.Args[0]) >= len(s.Consts) {
-				return fmt.Errorf("constant %d of %d: %w", c.Args[0], len(s.Consts), backend.ErrShape)
+		if in.Kind == ops.Load && in.Row {
+			if err := check(s.In[in.Args[0]], s.mem[in.Args[0]]); err != nil {
+				return err
 			}
 		}
 	}
-	return nil
-}
-
-// post checks the operands of a Post, which are the inputs from number first on, and the outputs.
-func (s *step) post(e *ops.Expr, first int, sum ops.DType) error {
-	if len(e.In) == 0 || e.In[0] != sum {
-		return fmt.Errorf("post of operands %v, want %s first: %w", e.In, sum, backend.ErrDType)
-	}
-	for k := 1; k < len(e.In); k++ {
-		i := first + k - 1
-		if err := s.input(i, e, k, s.In[i].Layout, s.Shape); err != nil {
-			return err
-		}
-	}
-	return s.outputs(e, 0)
-}
-
-// input checks that input i, operand k of e, has elements of the right type over shape, inside its memory.
-// It may have none if e only asks for positions.
-func (s *step) input(i int, e *ops.Expr, k int, l backend.Layout, shape backend.Shape) error {
-	if s.In[i].Buf != nil {
-		return s.inside(fmt.Sprint("input ", i), s.In[i].DType, e.In[k], l, shape, s.mem[i])
-	}
-	for j := range e.Code {
-		if c := &e.Code[j]; c.Kind == ops.Load && int(c.Args[0]) == k {
-			return fmt.Errorf("input %d has no memory: %w", i, backend.ErrShape)
-		}
-	}
-	return nil
-}
-
-func (s *step) outputs(e *ops.Expr, axes int) error {
 	for i, r := range e.Out {
-		o, shape := s.Out[i], s.Shape
-		if !o.Layout.Shape.Equal(shape) || len(o.Layout.Strides) != len(shape) {
-			return fmt.Errorf("output %d has layout %v, want shape %v: %w", i, o.Layout, shape, backend.ErrShape)
+		if e.Code[r].Row {
+			if err := check(s.Out[i], s.mem[len(s.In)+i]); err != nil {
+				return err
+			}
 		}
-		l := o.Layout
-		if outer := len(shape) - axes; e.Code[r].Row {
-			l = backend.Layout{Shape: l.Shape[:outer], Strides: l.Strides[:outer], Offset: l.Offset}
-		}
-		if err := s.inside(fmt.Sprint("output ", i), o.DType, e.Code[r].DType, l, l.Shape, s.mem[len(s.In)+i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inside checks that an operand is of the type and shape it should be and lies inside its memory.
-func (s *step) inside(what string, got, want ops.DType, l backend.Layout, shape backend.Shape, mem []byte) error {
-	if got != want || !l.Shape.Equal(shape) || len(l.Strides) != len(l.Shape) {
-		return fmt.Errorf("%s is %s%v, want %s%v: %w", what, got, l.Shape, want, shape, backend.ErrShape)
-	}
-	if lo, hi := l.Bounds(); lo < 0 || hi >= len(mem)/got.Size() {
-		return fmt.Errorf("%s: positions %d to %d of %d bytes of %s: %w", what, lo, hi, len(mem), got, backend.ErrShape)
 	}
 	return nil
 }

@@ -9,33 +9,17 @@ import (
 
 func (s *step) runConv(k *backend.Conv) error {
 	spatial := len(k.Stride)
-	if len(s.In) < 2 || len(s.Shape) != spatial+2 || len(k.Dilation) != spatial || len(k.Pad) != spatial || k.Groups < 1 {
+	if len(s.Shape) != spatial+2 || len(k.Dilation) != spatial || len(k.Pad) != spatial || k.Groups < 1 {
 		return fmt.Errorf("conv of %d axes over %v: %w", spatial, s.Shape, backend.ErrShape)
 	}
-	if err := s.counts(1+len(k.Post.In), &k.Post); err != nil {
-		return err
-	}
-	x, w := s.In[0], s.In[1]
-	if len(x.Layout.Shape) != spatial+2 || len(w.Layout.Shape) != spatial+2 {
-		return fmt.Errorf("conv of %v by %v: %w", x.Layout.Shape, w.Layout.Shape, backend.ErrShape)
-	}
-	image := append(backend.Shape{s.Shape[0]}, x.Layout.Shape[1:]...)
+	image, weights := s.In[0].Layout.Shape, s.In[1].Layout.Shape
 	channels, outs := image[1], s.Shape[1]
-	weights := append(backend.Shape{outs, channels / k.Groups}, w.Layout.Shape[2:]...)
+	want := []int{outs, channels / k.Groups}
 	if k.Transposed {
-		weights[0], weights[1] = channels, outs/k.Groups
+		want = []int{channels, outs / k.Groups}
 	}
-	if channels%k.Groups != 0 || outs%k.Groups != 0 {
-		return fmt.Errorf("conv of %d to %d channels in %d groups: %w", channels, outs, k.Groups, backend.ErrShape)
-	}
-	if err := s.inside("image", x.DType, x.DType, x.Layout, image, s.mem[0]); err != nil {
-		return err
-	}
-	if err := s.inside("weights", w.DType, w.DType, w.Layout, weights, s.mem[1]); err != nil {
-		return err
-	}
-	if err := s.post(&k.Post, 2, x.DType); err != nil {
-		return err
+	if image[0] != s.Shape[0] || !weights[:2].Equal(want) || channels%k.Groups != 0 || outs%k.Groups != 0 {
+		return fmt.Errorf("conv of %v by %v to %v in %d groups: %w", image, weights, s.Shape, k.Groups, backend.ErrShape)
 	}
 	sums, err := s.convolve(k)
 	if err != nil {
@@ -101,25 +85,14 @@ func source(k *backend.Conv, pos, tap []int, image backend.Shape) (from []int, o
 }
 
 func (s *step) runPool(k *backend.Pool) error {
-	lead := len(s.Shape) - len(k.Window)
-	if len(s.In) < 1 || lead < 0 || len(s.In[0].Layout.Shape) != len(s.Shape) {
-		return fmt.Errorf("pool of %d axes over %v: %w", len(k.Window), s.Shape, backend.ErrShape)
-	}
 	for _, l := range [][]int{k.Stride, k.Dilation, k.Pad, k.PadEnd} {
 		if len(l) != len(k.Window) {
 			return fmt.Errorf("pool of %d axes with %v: %w", len(k.Window), l, backend.ErrShape)
 		}
 	}
-	if err := s.counts(len(k.Post.In), &k.Post); err != nil {
-		return err
-	}
-	x := s.In[0]
-	image := append(s.Shape[:lead].Clone(), x.Layout.Shape[lead:]...)
-	if err := s.inside("image", x.DType, x.DType, x.Layout, image, s.mem[0]); err != nil {
-		return err
-	}
-	if err := s.post(&k.Post, 1, x.DType); err != nil {
-		return err
+	lead := len(s.Shape) - len(k.Window)
+	if image := s.In[0].Layout.Shape; !image[:lead].Equal(s.Shape[:lead]) {
+		return fmt.Errorf("pool of %v over %v: %w", image, s.Shape, backend.ErrShape)
 	}
 	res := make([]ops.Value, 0, s.Shape.Len())
 	for i := range s.Shape.Len() {
