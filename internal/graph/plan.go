@@ -11,7 +11,8 @@ const (
 	maxFused   = 64 // operations, so that a kernel compiles quickly
 	maxShare   = 4  // kernels that compute a shared node again for themselves
 	shareCost  = 6  // the cost of a shared node up to which they do
-	repeatCost = 12 // the cost of a node up to which it is computed again where it is broadcast
+	repeatCost = 3  // the cost of a node up to which it is computed again where it is broadcast: no function
+	rowCost    = 12 // the same for a node that needs a reduction, which may yet come into the kernel and make it a row's
 	maxCost    = 255
 )
 
@@ -213,7 +214,11 @@ func (p *planner) repeats(g *group, v int32) bool {
 	if kept := len(at.Shape) - g.dom.axes; g.dom.axes > 0 && constant(at.Layout, kept) {
 		times = at.Shape[:kept].Len()
 	}
-	return times > p.nodes[i].Shape.Len() && p.facts[i].cost > repeatCost
+	limit := uint8(repeatCost)
+	if p.facts[i].heavy {
+		limit = rowCost
+	}
+	return times > p.nodes[i].Shape.Len() && p.facts[i].cost > limit
 }
 
 // actions returns the ways in which n may come into g as value v, the best first.
