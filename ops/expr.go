@@ -57,8 +57,9 @@ func (in *Instr) Operands() []Ref {
 		return in.Args[:in.Op.Arity]
 	case Cast, Reduce, Scan:
 		return in.Args[:1]
+	default:
+		return nil
 	}
-	return nil
 }
 
 // AppendKey appends to b a string of bytes that two Exprs share only if they are the same program.

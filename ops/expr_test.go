@@ -42,7 +42,7 @@ func TestBuilder(t *testing.T) {
 	x, row := b.Load(b.Operand(Float32), false), b.Load(b.Operand(Float32), true)
 	c := b.Const(0, Float32)
 	sum := b.Apply(Add, x, c)
-	if again := b.Apply(Add, x, c); again != sum || b.Cast(Float32, x) != x || b.Load(0, false) != x {
+	if b.Apply(Add, x, c) != sum || b.Cast(Float32, x) != x || b.Load(0, false) != x {
 		t.Error("the same value is there twice")
 	}
 	if b.Len() != 4 {

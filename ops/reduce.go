@@ -45,8 +45,9 @@ func (r ReduceOp) Scans() bool {
 	switch r {
 	case ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceLogAddExp:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // HasIdentity reports whether r of no elements has a value. Max, min and their positions have none.
@@ -54,8 +55,9 @@ func (r ReduceOp) HasIdentity() bool {
 	switch r {
 	case ReduceMax, ReduceMin, ReduceArgMax, ReduceArgMin:
 		return false
+	default:
+		return true
 	}
-	return true
 }
 
 // Accepts returns the kinds of elements r combines. A caller casts integers and bools to Int64 for
@@ -68,8 +70,9 @@ func (r ReduceOp) Accepts() Kinds {
 		return Numbers
 	case ReduceLogAddExp:
 		return Floats
+	default:
+		return Any
 	}
-	return Any
 }
 
 // Result returns the element type of r over elements of type d: Int32 for positions, else d.

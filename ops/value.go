@@ -25,8 +25,9 @@ func RoundFloat(d DType, f float64) float64 {
 		return float64(ToBF16From64(f).Float32())
 	case Float32:
 		return float64(float32(f))
+	default:
+		return f
 	}
-	return f
 }
 
 // WrapInt reduces i modulo 2 to the width of the integer type d, as two's complement arithmetic does.
@@ -46,8 +47,9 @@ func WrapInt(d DType, i int64) int64 {
 		return int64(int32(i))
 	case Uint32:
 		return int64(uint32(i))
+	default:
+		return i
 	}
-	return i
 }
 
 // IntRange returns the least and greatest value of the integer type or Bool d.
@@ -63,8 +65,9 @@ func IntRange(d DType) (lo, hi int64) {
 		return math.MinInt32, math.MaxInt32
 	case Uint32:
 		return 0, math.MaxUint32
+	default:
+		return math.MinInt64, math.MaxInt64
 	}
-	return math.MinInt64, math.MaxInt64
 }
 
 // FromBits returns the element of type d whose bit pattern is b: an IEEE 754 pattern in the low bits,
@@ -79,8 +82,9 @@ func FromBits(d DType, b uint64) Value {
 		return Value{DType: d, F: float64(math.Float32frombits(uint32(b)))}
 	case Float64:
 		return Value{DType: d, F: math.Float64frombits(b)}
+	default:
+		return IntValue(d, int64(b))
 	}
-	return IntValue(d, int64(b))
 }
 
 // Bits returns the bit pattern of v, zero above the width of its type.
@@ -96,8 +100,9 @@ func (v Value) Bits() uint64 {
 		return math.Float64bits(v.F)
 	case Int64:
 		return uint64(v.I)
+	default:
+		return uint64(v.I) & (1<<v.DType.Bits() - 1)
 	}
-	return uint64(v.I) & (1<<v.DType.Bits() - 1)
 }
 
 // Float returns the value as a float64; an Int64 beyond 2⁵³ is rounded.
@@ -137,6 +142,7 @@ func intToFloat(d DType, i int64) Value {
 		if i&0x3ff != 0 && (i > 1<<53 || i < -1<<53) {
 			i = i&^0x3ff | 0x400 // what a float64 would cut off stays as a sticky bit
 		}
+	default: // a float64 rounds once by itself
 	}
 	return FloatValue(d, float64(i))
 }

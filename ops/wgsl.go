@@ -37,9 +37,11 @@ func (o *Op) Shader(d DType) string {
 	case Float16, BFloat16, Float32:
 		return strings.ReplaceAll(t.Float, "$T", "f32")
 	case Float64:
-		if !strings.Contains(t.Float, "_(") {
-			return strings.ReplaceAll(t.Float, "$T", "f64")
+		if strings.Contains(t.Float, "_(") {
+			return ""
 		}
+		return strings.ReplaceAll(t.Float, "$T", "f64")
+	default:
+		return ""
 	}
-	return ""
 }
