@@ -11,9 +11,6 @@ const tileSide = 32
 // lies across it. An order is layouts over a domain that is to be gone through in row-major order; tiles that
 // do not fit whole make further, smaller domains.
 func domains(layouts []backend.Layout, first int) [][]backend.Layout {
-	if alike(layouts) {
-		return [][]backend.Layout{layouts}
-	}
 	axes := make([]int, len(layouts[first].Shape))
 	for i := range axes {
 		axes[i] = i
@@ -31,7 +28,7 @@ func domains(layouts []backend.Layout, first int) [][]backend.Layout {
 	return tiles(ordered, across)
 }
 
-// alike reports whether all layouts are dense, or one element for all.
+// alike reports whether all layouts are dense, or one element for all: then any order is that of memory.
 func alike(layouts []backend.Layout) bool {
 	for _, l := range layouts {
 		if !l.IsDense() && varies(l, 0) {

@@ -19,7 +19,11 @@ func (j *job) runMap(k *backend.Map) error {
 	if err != nil {
 		return err
 	}
-	for _, layouts := range domains(j.operandLayouts(), len(j.in)) {
+	layouts := j.operandLayouts()
+	if alike(layouts) {
+		return j.mapDomain(p, layouts)
+	}
+	for _, layouts := range domains(layouts, len(j.in)) {
 		if err := j.mapDomain(p, layouts); err != nil {
 			return err
 		}
@@ -29,37 +33,33 @@ func (j *job) runMap(k *backend.Map) error {
 
 // mapDomain runs p over the domain of layouts, those of the operands, in its row-major order.
 func (j *job) mapDomain(p *program, layouts []backend.Layout) error {
-	all := make([]source, len(layouts))
-	in, out := all[:len(j.in)], all[len(j.in):]
+	j.sources = resize(j.sources, len(layouts))
 	for i, l := range layouts {
-		o := &operand{mem: j.operand(i).mem, dtype: j.operand(i).dtype, layout: l}
-		var err error
-		if all[i], err = o.source(); err != nil {
+		if err := j.sources[i].set(&j.operands[i], l); err != nil {
 			return err
 		}
 	}
-	x, err := p.bind(in, out, j.step.Consts)
-	if err != nil {
+	in, out := j.sources[:len(j.in)], j.sources[len(j.in):]
+	if err := j.binding.set(p, in, out, j.step.Consts); err != nil {
 		return err
 	}
 	n := layouts[0].Len()
 	if isCopy(p.expr) {
-		return j.parallel(n, grain, func(lo, hi int) { copyElements(&out[0], &in[0], lo, hi) })
+		return j.parallel(n, grain, j.copyRange)
 	}
-	return j.parallel(n, grain, func(lo, hi int) {
-		f := x.frame()
-		defer f.free()
-		f.begin(hi - lo)
-		f.run(lo, hi-lo)
-	})
+	if n <= grain { // no closure to allocate
+		j.mapRange(0, n)
+		return nil
+	}
+	return j.parallel(n, grain, j.mapRange)
 }
 
-// operand returns operand i of the inputs and then the outputs.
-func (j *job) operand(i int) *operand {
-	if i < len(j.in) {
-		return &j.in[i]
-	}
-	return &j.out[i-len(j.in)]
+// mapRange runs the bound program over elements lo to hi.
+func (j *job) mapRange(lo, hi int) {
+	f := j.binding.frame()
+	defer f.free()
+	f.begin(hi - lo)
+	f.run(lo, hi-lo)
 }
 
 // isCopy reports whether e is a lone load.
@@ -67,8 +67,9 @@ func isCopy(e *ops.Expr) bool {
 	return len(e.Code) == 1 && e.Code[0].Kind == ops.Load && len(e.In) == 1 && len(e.Out) == 1
 }
 
-// copyElements copies elements lo to hi of the domain, bit for bit.
-func copyElements(dst, src *source, lo, hi int) {
+// copyRange copies elements lo to hi of the domain, bit for bit.
+func (j *job) copyRange(lo, hi int) {
+	src, dst := &j.sources[0], &j.sources[1]
 	switch src.dtype.Size() {
 	case 1:
 		copyTyped[uint8](dst, src, lo, hi)

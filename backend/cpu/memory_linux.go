@@ -13,7 +13,7 @@ func memoryLimit() int {
 	limit := defaultMemory
 	var info syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&info); err == nil {
-		limit = int(uint64(info.Totalram) * uint64(info.Unit))
+		limit = int(uint64(info.Totalram) * uint64(info.Unit)) //nolint:unconvert // Totalram has 32 bits on some processors
 	}
 	if s, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(s))); err == nil {

@@ -45,23 +45,30 @@ type binding struct {
 
 // bind joins p to its operands, in the order of Expr.In, and its results, in the order of Expr.Out.
 func (p *program) bind(in, out []source, consts []uint64) (*binding, error) {
+	b := new(binding)
+	return b, b.set(p, in, out, consts)
+}
+
+// set is bind in memory there is.
+func (b *binding) set(p *program, in, out []source, consts []uint64) error {
 	if len(in) != len(p.expr.In) || len(out) != len(p.expr.Out) {
-		return nil, fmt.Errorf("%d operands and %d results for a program of %d and %d: %w",
+		return fmt.Errorf("%d operands and %d results for a program of %d and %d: %w",
 			len(in), len(out), len(p.expr.In), len(p.expr.Out), backend.ErrShape)
 	}
 	var mask uint64
 	for k := range in {
 		if in[k].dtype != p.expr.In[k] {
-			return nil, fmt.Errorf("operand %d is %s, want %s: %w", k, in[k].dtype, p.expr.In[k], backend.ErrDType)
+			return fmt.Errorf("operand %d is %s, want %s: %w", k, in[k].dtype, p.expr.In[k], backend.ErrDType)
 		}
 		if in[k].uniform && k < 64 {
 			mask |= 1 << k
 		}
 	}
 	if err := p.check(in, out, consts); err != nil {
-		return nil, err
+		return err
 	}
-	return &binding{plan: p.plan(mask), in: in, out: out, consts: consts, alias: overlaps(in, out)}, nil
+	*b = binding{plan: p.plan(mask), in: in, out: out, consts: consts, alias: overlaps(in, out)}
+	return nil
 }
 
 // check returns an error if an operand that is loaded or a result has no memory, or a constant no value.

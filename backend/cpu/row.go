@@ -81,14 +81,11 @@ func (k *rowKernel) keeps() bool {
 
 // operandLayouts returns the layouts of the inputs and then of the outputs.
 func (j *job) operandLayouts() []backend.Layout {
-	ls := make([]backend.Layout, 0, len(j.in)+len(j.out))
-	for i := range j.in {
-		ls = append(ls, j.in[i].layout)
+	j.all = resize(j.all, len(j.operands))
+	for i := range j.operands {
+		j.all[i] = j.operands[i].layout
 	}
-	for i := range j.out {
-		ls = append(ls, j.out[i].layout)
-	}
-	return ls
+	return j.all
 }
 
 // lead returns the operand whose order in memory the work should follow: of those that vary along the
@@ -183,9 +180,7 @@ func (w *rowWork) bind(p *part, layouts []backend.Layout, lone bool, out []sourc
 			in[i] = given(w.body.Code[a.value].DType, lone && !kept)
 			continue
 		}
-		o := operand{mem: w.in[a.input].mem, dtype: w.in[a.input].dtype, layout: layouts[a.input]}
-		var err error
-		if in[i], err = o.source(); err != nil {
+		if err := in[i].set(&w.in[a.input], layouts[a.input]); err != nil {
 			return nil, err
 		}
 	}
@@ -203,14 +198,11 @@ func (w *rowWork) made(vals []ops.Ref) []source {
 
 // outputs returns outputs of the kernel as sources.
 func (w *rowWork) outputs(outs []int, layouts []backend.Layout) ([]source, error) {
-	var ss []source
-	for _, i := range outs {
-		o := operand{mem: w.out[i].mem, dtype: w.out[i].dtype, layout: layouts[len(w.in)+i]}
-		s, err := o.source()
-		if err != nil {
+	ss := make([]source, len(outs))
+	for k, i := range outs {
+		if err := ss[k].set(&w.out[i], layouts[len(w.in)+i]); err != nil {
 			return nil, err
 		}
-		ss = append(ss, s)
 	}
 	return ss, nil
 }
@@ -231,19 +223,22 @@ func (w *rowWork) run() error {
 		}
 		return nil
 	}
-	var noMemory atomic.Pointer[error]
+	var failed atomic.Pointer[error]
 	err := w.parallel(w.groups(), max(grain/max(elems, 1), 1), func(lo, hi int) {
 		g, err := w.newGroup()
 		if err != nil {
-			noMemory.Store(&err)
+			failed.Store(&err)
 			return
 		}
 		defer g.free()
-		for i := lo; i < hi; i++ {
-			g.run(i, inline) // which cannot fail
+		for i := lo; i < hi && err == nil; i++ {
+			err = g.run(i, inline)
+		}
+		if err != nil {
+			failed.Store(&err)
 		}
 	})
-	if e := noMemory.Load(); e != nil && err == nil {
+	if e := failed.Load(); e != nil && err == nil {
 		err = *e
 	}
 	return err

@@ -105,8 +105,7 @@ func (j *job) scanWork(k *scanKernel, p *pass) (*scanWork, error) {
 	}
 	outs := make([]source, len(j.out))
 	for i := range outs {
-		o := operand{mem: j.out[i].mem, dtype: j.out[i].dtype, layout: p.layouts[len(j.in)+i]}
-		if outs[i], err = o.source(); err != nil {
+		if err = outs[i].set(&j.out[i], p.layouts[len(j.in)+i]); err != nil {
 			return nil, err
 		}
 	}
@@ -122,9 +121,7 @@ func (w *scanWork) bind(p *part, out []source) (*binding, error) {
 			in[i] = given(w.kernel.dtype, false)
 			continue
 		}
-		o := operand{mem: w.in[a.input].mem, dtype: w.in[a.input].dtype, layout: w.layouts[a.input]}
-		var err error
-		if in[i], err = o.source(); err != nil {
+		if err := in[i].set(&w.in[a.input], w.layouts[a.input]); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -32,18 +33,19 @@ func given(d ops.DType, uniform bool) source {
 	return source{dtype: d, given: true, uniform: uniform}
 }
 
-// source returns o as an operand or result of a program.
-func (o *operand) source() (source, error) {
-	v, err := newView(o.layout)
-	return source{mem: o.mem, dtype: o.dtype, view: v, uniform: v.uniform()}, err
+// set makes s the source of elements of o, at the positions of l.
+func (s *source) set(o *operand, l backend.Layout) error {
+	*s = source{mem: o.mem, dtype: o.dtype}
+	err := s.view.set(l)
+	s.uniform = s.view.uniform()
+	return err
 }
 
 // sources returns the operands as sources.
 func sources(os []operand) ([]source, error) {
 	out := make([]source, len(os))
 	for i := range os {
-		var err error
-		if out[i], err = os[i].source(); err != nil {
+		if err := out[i].set(&os[i], os[i].layout); err != nil {
 			return nil, err
 		}
 	}

@@ -3,19 +3,27 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
 )
 
-// A job is one step while it runs.
+// A job is one step while it runs. Its slices are used again by later jobs.
 type job struct {
 	*Backend
-	ctx     context.Context
-	step    *backend.Step
-	in, out []operand
-	held    []*buffer // what the operands are in, kept from reuse
+	ctx      context.Context
+	step     *backend.Step
+	in, out  []operand // of Step.In and Step.Out: parts of operands
+	operands []operand
+	held     []*buffer // what the operands are in, kept from reuse
+
+	all     []backend.Layout // layouts of the operands
+	sources []source         // for a Map
+	binding binding
 }
+
+var jobs = sync.Pool{New: func() any { return new(job) }}
 
 // An operand is a tensor in memory, checked: every position its layout gives is inside mem. Mem is nil, not
 // just empty, for the operand of an index instruction.
@@ -50,20 +58,18 @@ func (b *Backend) runStep(ctx context.Context, s *backend.Step) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n := len(s.In) + len(s.Out)
-	j := job{Backend: b, ctx: ctx, step: s, held: make([]*buffer, 0, n)}
+	j := jobs.Get().(*job)
+	j.Backend, j.ctx, j.step = b, ctx, s
 	defer func() {
 		if r := recover(); r != nil {
 			err = panicError(r)
 		}
-		for _, c := range j.held {
-			c.drop()
-		}
+		j.free()
 	}()
-	all := make([]operand, n)
-	j.in, j.out = all[:len(s.In):len(s.In)], all[len(s.In):]
+	j.operands = resize(j.operands, len(s.In)+len(s.Out))
+	j.in, j.out = j.operands[:len(s.In):len(s.In)], j.operands[len(s.In):]
 	for i := range s.In {
-		if err := j.hold(&all[i], &s.In[i]); err != nil {
+		if err := j.hold(&j.in[i], &s.In[i]); err != nil {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
 	}
@@ -73,6 +79,19 @@ func (b *Backend) runStep(ctx context.Context, s *backend.Step) (err error) {
 		}
 	}
 	return j.dispatch()
+}
+
+// free lets go of the operands, and keeps the job for another step.
+func (j *job) free() {
+	for _, c := range j.held {
+		c.drop()
+	}
+	clear(j.held)
+	clear(j.operands)
+	clear(j.sources)
+	clear(j.all)
+	*j = job{operands: j.operands, held: j.held[:0], all: j.all, sources: j.sources}
+	jobs.Put(j)
 }
 
 func (j *job) dispatch() error {

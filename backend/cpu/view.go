@@ -10,21 +10,26 @@ import (
 // would be more elements than any memory holds.
 const maxAxes = 32
 
-// A view is a layout collapsed for stepping through its elements in row-major order.
+// A view is a layout collapsed for stepping through its elements in row-major order. It may be copied.
 type view struct {
 	shape, strides []int
 	offset         int
+	length         [1]int // the shape of a dense layout, which then needs no memory of its own
 }
 
-func newView(l backend.Layout) (view, error) {
+// set makes v the view of l.
+func (v *view) set(l backend.Layout) error {
 	if l.IsDense() {
-		return view{shape: []int{l.Len()}, strides: unit, offset: l.Offset}, nil
+		v.length[0] = l.Len()
+		v.shape, v.strides, v.offset = v.length[:], unit, l.Offset
+		return nil
 	}
 	c, _ := backend.Collapse([]backend.Layout{l}, 0)
 	if len(c[0].Shape) > maxAxes {
-		return view{}, fmt.Errorf("layout of %d axes: %w", len(c[0].Shape), backend.ErrUnsupported)
+		return fmt.Errorf("layout of %d axes: %w", len(c[0].Shape), backend.ErrUnsupported)
 	}
-	return view{shape: c[0].Shape, strides: c[0].Strides, offset: c[0].Offset}, nil
+	v.shape, v.strides, v.offset = c[0].Shape, c[0].Strides, c[0].Offset
+	return nil
 }
 
 var unit = []int{1}
