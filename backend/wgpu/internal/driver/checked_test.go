@@ -12,13 +12,13 @@ var bg = context.Background()
 
 // The library's own words.
 var (
-	outOfMemory = fmt.Errorf("%s", "Validation Error\n\nCaused by:\n  In wgpuX\n    Not enough memory left.\n")
-	deviceLost  = fmt.Errorf("%s", "Validation Error\n\nCaused by:\n  In wgpuX\n    Parent device is lost\n")
+	errOutOfMemory = fmt.Errorf("%s", "Validation Error\n\nCaused by:\n  In wgpuX\n    Not enough memory left.\n")
+	errDeviceLost  = fmt.Errorf("%s", "Validation Error\n\nCaused by:\n  In wgpuX\n    Parent device is lost\n")
 )
 
 func TestMemory(t *testing.T) {
 	f, d := newFake(t)
-	f.fail["buffer"] = outOfMemory
+	f.fail["buffer"] = errOutOfMemory
 	if _, err := d.NewBuffer("big", 1<<20, Storage); !errors.Is(err, ErrMemory) || err.Error() != "wgpu: buffer(big): out of device memory" {
 		t.Errorf("got %v", err)
 	}
@@ -31,7 +31,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("stats %+v", s)
 	}
 	// Without memory to stage a write in, the library drops the device.
-	f.fail["write"] = outOfMemory
+	f.fail["write"] = errOutOfMemory
 	if err := d.Write(bg, b, 0, make([]byte, 8)); !errors.Is(err, ErrLost) {
 		t.Errorf("write: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestLost(t *testing.T) {
 	waits := make(chan error, 2)
 	go func() { waits <- d.Wait(bg, n) }()
 	go func() { waits <- d.Read(bg, b, 0, make([]byte, 4)) }()
-	f.fail["submit"] = deviceLost
+	f.fail["submit"] = errDeviceLost
 	if _, err := d.Submit([]Command{{Op: Clear, Dst: x, Size: 4}}); !errors.Is(err, ErrLost) {
 		t.Fatalf("submit: %v", err)
 	}
@@ -256,7 +256,7 @@ func TestWriteStaged(t *testing.T) {
 	f, d := newFake(t)
 	const n = 3*stagingSize + 5
 	b, _ := d.NewBuffer("b", n, Storage)
-	f.fail["buffer"] = outOfMemory
+	f.fail["buffer"] = errOutOfMemory
 	if err := d.Write(bg, b, 0, make([]byte, n)); !errors.Is(err, ErrMemory) || d.Err() != nil {
 		t.Errorf("without memory: %v, the device is %v", err, d.Err())
 	}

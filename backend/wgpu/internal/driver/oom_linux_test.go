@@ -16,7 +16,7 @@ import (
 // own whose address space is bounded.
 func TestOutOfMemory(t *testing.T) {
 	if os.Getenv("WEFT_TEST_OOM") != "" {
-		outOfMemory(t)
+		errOutOfMemory(t)
 		return
 	}
 	if open(t, driver.Options{}).Info().Type != driver.Software {
@@ -30,7 +30,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-func outOfMemory(t *testing.T) {
+func errOutOfMemory(t *testing.T) {
 	r := newRig(t, driver.Options{})
 	r.works(t)
 	const size = 128 << 20

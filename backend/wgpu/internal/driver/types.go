@@ -186,13 +186,17 @@ type Command struct {
 	Query, Count uint32
 }
 
-// The handles of a device's objects. Zero is no object.
-type (
-	Buffer   uint64 // Buffer is memory of the device.
-	Pipeline uint64 // Pipeline is a compiled kernel.
-	Group    uint64 // Group is the buffers in a pipeline's slots.
-	Queries  uint64 // Queries are places for time stamps.
-)
+// A Buffer is the handle of memory of a device. Zero is no object, here as for the other handles.
+type Buffer uint64
+
+// A Pipeline is the handle of a compiled kernel.
+type Pipeline uint64
+
+// A Group is the handle of the buffers in a pipeline's slots.
+type Group uint64
+
+// A Queries is the handle of places for time stamps.
+type Queries uint64
 
 // Ticket numbers the submissions of a device from 1. Zero is always done.
 type Ticket uint64
