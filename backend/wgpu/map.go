@@ -24,7 +24,7 @@ func (e *engine) Supports(k backend.Kernel) bool {
 		}
 	}
 	switch k.(type) {
-	case *backend.Map:
+	case *backend.Map, *backend.MatMul:
 		return true
 	}
 	return false
@@ -35,6 +35,8 @@ func (e *engine) lower(s *backend.Step) error {
 	switch k := s.Kernel.(type) {
 	case *backend.Map:
 		return e.lowerMap(s, k)
+	case *backend.MatMul:
+		return e.lowerMatMul(s, k)
 	}
 	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
 }
@@ -57,24 +59,29 @@ func (e *engine) lowerMap(s *backend.Step, k *backend.Map) error {
 	if s.Shape.Len() == 0 {
 		return nil
 	}
-	m := mapKernel{domain: e.newDomain(s, 0), body: &k.Body, unroll: 1}
-	last := len(m.shape) - 1
-	rowQuads := (m.shape[last] + 3) / 4
-	quads := m.shape[:last].Len() * rowQuads
-	if quads >= mapFew {
-		m.unroll = mapUnroll
-	}
-	groups := (quads + mapThreads*m.unroll - 1) / (mapThreads * m.unroll)
-	grid := e.grid(groups)
-	m.parameters(s, quads, rowQuads, int(grid[0]))
-
+	m := mapKernel{domain: e.newDomain(s, 0), body: &k.Body}
+	grid := e.spread(&m, s.Consts)
 	key := m.appendKey(k.AppendKey(e.kernels.key[:0]))
 	e.kernels.key = key
-	p, err := e.pipeline(key, m.source)
+	p, err := e.pipeline(key, func() (source, error) { return m.source("map", "", m.write) })
 	if err != nil {
 		return err
 	}
 	return e.record(m.launch(p, grid, m.block.bytes(p.args)))
+}
+
+// spread decides how many elements a thread takes, fills the parameters, and returns the grid.
+func (e *engine) spread(m *mapKernel, consts []uint64) [3]uint32 {
+	last := len(m.shape) - 1
+	rowQuads := (m.shape[last] + 3) / 4
+	quads := m.shape[:last].Len() * rowQuads
+	m.unroll = 1
+	if quads >= mapFew {
+		m.unroll = mapUnroll
+	}
+	grid := e.grid((quads + mapThreads*m.unroll - 1) / (mapThreads * m.unroll))
+	m.parameters(consts, quads, rowQuads, int(grid[0]))
+	return grid
 }
 
 // grid spreads n workgroups over two dimensions where one does not hold them.
@@ -88,7 +95,7 @@ func (e *engine) grid(n int) [3]uint32 {
 }
 
 // parameters fills the block.
-func (m *mapKernel) parameters(s *backend.Step, quads, rowQuads, columns int) {
+func (m *mapKernel) parameters(consts []uint64, quads, rowQuads, columns int) {
 	b := &m.block
 	m.quads, m.columns, m.rowQuads = b.add(quads), b.add(columns), b.add(rowQuads)
 	m.extents = len(b.words)
@@ -99,7 +106,7 @@ func (m *mapKernel) parameters(s *backend.Step, quads, rowQuads, columns int) {
 	for i, l := range m.layouts {
 		m.places[i] = b.addLayout(l)
 	}
-	m.consts = b.addConsts(s.Consts)
+	m.consts = b.addConsts(consts)
 }
 
 // appendKey appends what tells variants of one body apart.
@@ -141,11 +148,12 @@ func (d *domain) launch(p *pipeline, grid [3]uint32, args []byte) launch {
 	return l
 }
 
-// source writes the kernel.
-func (m *mapKernel) source() (source, error) {
+// source writes the kernel of a family, whose threads do for a quad what write prints, with the help of some functions.
+func (m *mapKernel) source(family, functions string, write func(*text) error) (source, error) {
 	args := blockSize(len(m.block.words))
 	var t text
 	declare(&t, m.slots, args)
+	t.WriteString(functions)
 	t.line("@compute @workgroup_size(%d)", mapThreads)
 	t.line("fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {")
 	t.line("let first = (group.y * %s + group.x) * %du + thread;", word(m.columns), mapThreads*m.unroll)
@@ -156,38 +164,49 @@ func (m *mapKernel) source() (source, error) {
 		t.line("{\nlet quad = first;")
 	}
 	t.line("if (quad < %s) {", word(m.quads))
-	if err := m.write(&t); err != nil {
+	if err := write(&t); err != nil {
 		return source{}, err
 	}
 	t.line("}\n}\n}")
-	return source{label: label("map", opNames(m.body)), wgsl: shaders.Prelude(t.String()) + t.String(), slots: m.slots, args: args}, nil
+	return source{label: label(family, opNames(m.body)), wgsl: shaders.Prelude(t.String()) + t.String(), slots: m.slots, args: args}, nil
 }
 
 // write prints what a thread does for one quad: coordinates, body, stores.
 func (m *mapKernel) write(t *text) error {
-	last := len(m.shape) - 1
-	if last == 0 {
-		t.line("let x%d = quad * 4u;", last)
-	} else {
-		t.line("var rest = quad / %s;", word(m.rowQuads))
-		t.line("let x%d = (quad - rest * %s) * 4u;", last, word(m.rowQuads))
-		for a := last - 1; a > 0; a-- {
-			t.line("let x%d = rest %% %s; rest = rest / %s;", a, word(m.extents+a), word(m.extents+a))
-		}
-		t.line("let x0 = rest;")
-	}
-	n := len(m.in)
+	m.coordinates(t)
 	b := newBody(m.body, 4, m.consts)
 	r := reader{domain: &m.domain, places: m.places}
 	b.load, b.index, b.same = r.load, r.index, r.same
 	for i := range m.in {
 		r.address(t, i, fmt.Sprintf("i%d", i), &m.in[i])
 	}
+	return m.compute(t, b)
+}
+
+// coordinates prints where in the domain a quad begins.
+func (m *mapKernel) coordinates(t *text) {
+	last := len(m.shape) - 1
+	if last == 0 {
+		t.line("let x%d = quad * 4u;", last)
+		return
+	}
+	t.line("var rest = quad / %s;", word(m.rowQuads))
+	t.line("let x%d = (quad - rest * %s) * 4u;", last, word(m.rowQuads))
+	for a := last - 1; a > 0; a-- {
+		t.line("let x%d = rest %% %s; rest = rest / %s;", a, word(m.extents+a), word(m.extents+a))
+	}
+	t.line("let x0 = rest;")
+}
+
+// compute prints the body and the stores of its results.
+func (m *mapKernel) compute(t *text, b *body) error {
 	for i := range m.body.Code {
 		if err := b.instruction(t, i); err != nil {
 			return err
 		}
 	}
+	n, last := len(m.in), len(m.shape)-1
+	r := reader{domain: &m.domain, places: m.places}
 	for i := range m.out {
 		at := fmt.Sprintf("o%d", i)
 		r.address(t, n+i, at, &m.out[i])

@@ -37,7 +37,8 @@ type slot struct {
 // layouts of the inputs and then the outputs.
 type domain struct {
 	shape   backend.Shape
-	kept    int // axes that rows are counted by; the rest is one row
+	kept    int  // axes that rows are counted by; the rest is one row
+	plain   bool // reach every element by itself: fewer variants to compile
 	layouts []backend.Layout
 	in, out []access
 	slots   []slot
@@ -56,7 +57,13 @@ func (e *engine) newDomain(s *backend.Step, axes int) domain {
 	var d domain
 	d.layouts, d.kept = backend.Collapse(layouts, len(s.Shape)-axes)
 	d.shape = d.layouts[0].Shape
-	d.slots = make([]slot, 0, len(layouts))
+	d.reach(s)
+	return d
+}
+
+// reach chooses how the operands of a step are reached by the domain's layouts, and binds their buffers.
+func (d *domain) reach(s *backend.Step) {
+	d.slots = make([]slot, 0, len(d.layouts))
 	d.in = make([]access, len(s.In))
 	d.out = make([]access, len(s.Out))
 	for i, o := range s.Out {
@@ -68,12 +75,14 @@ func (e *engine) newDomain(s *backend.Step, axes int) domain {
 		d.bind(&d.in[i], o, false)
 	}
 	d.settle(s)
-	return d
 }
 
 // classify chooses the mode of an operand by its layout alone.
 func (d *domain) classify(o backend.Operand, l backend.Layout) access {
 	a := access{dtype: o.DType, mode: modeLanes, slot: -1}
+	if d.plain {
+		return a
+	}
 	last := len(l.Strides) - 1
 	zero := true
 	for _, st := range l.Strides {

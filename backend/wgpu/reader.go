@@ -115,14 +115,18 @@ func (m *mapKernel) store(t *text, b *body, i int, at, stride string) {
 	for lane := range bits {
 		bits[lane] = encode(a.dtype, b.name(v, lane))
 	}
-	r := reader{&m.domain, m.places}
+	last := len(m.shape) - 1
+	reader{&m.domain, m.places}.storeLanes(t, a, at, stride, word(m.extents+last), bits)
+}
+
+// storeLanes prints the stores of four elements of an output, given by their bits.
+func (r reader) storeLanes(t *text, a *access, at, stride, bound string, bits []string) {
 	if a.mode == modeVector {
 		r.storeVector(t, a, at, bits)
 		return
 	}
-	last := len(m.shape) - 1
 	for lane := range bits {
-		t.line("if (x%d + %du < %s) {", last, lane, word(m.extents+last))
+		t.line("if (x%d + %du < %s) {", len(r.shape)-1, lane, bound)
 		position := at
 		if lane > 0 {
 			position = fmt.Sprintf("(%s + %du * %s)", at, lane, stride)

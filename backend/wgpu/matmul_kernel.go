@@ -1,0 +1,285 @@
+package wgpu
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/ops"
+	"github.com/weft-go/weft/shaders"
+)
+
+// A factor is a side of a product as a kernel loads it: four elements at a time, side by side in memory where the layout
+// has such.
+type factor struct {
+	name   string // "a" or "b"
+	e      *ops.Expr
+	first  int  // its inputs are those of the kernel from this number on
+	lanes  int  // 4, or 1 where a kernel takes elements one by one
+	across bool // the four lie along K, of one row of A or column of B; else they are of neighbouring rows or columns
+}
+
+// A productKernel is one variant of a product: for its programs, a number of batch axes, classes of operands and a choice.
+// Coordinates are x0… along the batch axes and two more: of an operand the axis along which its loads lie is the last.
+type productKernel struct {
+	domain
+	choice
+	p      *product
+	sum    ops.DType // what sums are held in
+	mask   mask
+	sliced bool // the last batch axis counts slices of K
+	sides  [2]factor
+
+	// Words of the parameters.
+	sizes                 [3]int // m, n, k
+	sliceWord, extents    int
+	gridColumns, total    int
+	tileRows, tileColumns int
+	places                []place // of the inputs, then of the outputs
+	constWord             int
+	block                 block
+}
+
+// A mask says what of the last tile along K lies beyond it, and must be 0.
+type mask uint8
+
+const (
+	maskNone mask = iota
+	maskQuad      // fours of elements
+	maskLane      // elements
+)
+
+// across reports whether an operand is best read along K, which is the last axis of A's inputs and the one before the last of
+// B's.
+func (p *product) across(list []backend.Operand, left bool) bool {
+	for _, o := range list {
+		nb := len(p.batch)
+		side, deep := o.Layout.Strides[nb+1], o.Layout.Strides[nb]
+		if left {
+			side, deep = deep, side
+		}
+		if side != 0 || deep != 0 {
+			return deep == 1 && (p.k > 1 || side != 1) || left && side != 1
+		}
+	}
+	return left
+}
+
+// launchProduct records the kernel of a choice.
+func (e *engine) launchProduct(p *product, c choice, key []byte) error {
+	k := newProductKernel(p, c)
+	total := c.groups(p)
+	grid := e.grid(total)
+	k.parameters(total, int(grid[0]))
+	pipe, err := e.pipeline(k.appendKey(key), k.source)
+	if err != nil {
+		return err
+	}
+	return e.record(k.launch(pipe, grid, k.block.bytes(pipe.args)))
+}
+
+func newProductKernel(p *product, c choice) *productKernel {
+	k := &productKernel{p: p, choice: c, sum: summed(p.acc), sliced: c.slices > 1}
+	k.sides[0] = factor{name: "a", e: p.a, lanes: 4, across: c.line.rows > 0 || p.across(p.left, true)}
+	k.sides[1] = factor{name: "b", e: p.b, lanes: 4, first: len(p.left), across: p.across(p.right, false)}
+	if c.direct {
+		k.sides[0].across, k.sides[0].lanes, k.sides[1].across = true, 1, false
+	}
+	switch {
+	case p.k%c.depth == 0:
+	case p.k%4 == 0:
+		k.mask = maskQuad
+	default:
+		k.mask = maskLane
+	}
+	s := backend.Step{Out: p.out}
+	s.In = append(append(append(s.In, p.left...), p.right...), p.rest...)
+	k.shape = append(p.batch.Clone(), p.m, p.n)
+	for i, o := range s.In {
+		l := o.Layout
+		if i < len(p.left) && !k.sides[0].across || i >= len(p.left) && i < len(p.left)+len(p.right) && k.sides[1].across {
+			l = transposed(l)
+		}
+		k.layouts = append(k.layouts, l)
+	}
+	for _, o := range s.Out {
+		k.layouts = append(k.layouts, o.Layout)
+	}
+	k.domain.plain = c.plain
+	k.reach(&s)
+	return k
+}
+
+func (k *productKernel) parameters(total, columns int) {
+	b := &k.block
+	k.sizes = [3]int{b.add(k.p.m), b.add(k.p.n), b.add(k.p.k)}
+	k.sliceWord = b.add(k.slice)
+	k.gridColumns, k.total = b.add(columns), b.add(total)
+	k.tileRows = b.add(ceil(k.p.m, k.height()))
+	k.tileColumns = b.add(ceil(k.p.n, k.width()))
+	k.extents = len(b.words)
+	for _, d := range k.p.batch {
+		b.add(d)
+	}
+	k.places = make([]place, len(k.layouts))
+	for i, l := range k.layouts {
+		k.places[i] = b.addLayout(l)
+	}
+	k.constWord = b.addConsts(k.p.consts)
+}
+
+// appendKey appends what tells variants of one MatMul apart.
+func (k *productKernel) appendKey(b []byte) []byte {
+	b = append(b, byte(len(k.p.batch)), byte(k.line.rows), byte(k.line.columns), byte(k.mask), flag(k.sliced), flag(k.direct))
+	for _, n := range []int{k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
+		b = append(b, byte(n), byte(n>>8))
+	}
+	b = append(b, byte(k.loop), flag(k.unroll), flag(k.sides[0].across), flag(k.sides[1].across))
+	return k.domain.appendKey(b)
+}
+
+// source writes the kernel.
+func (k *productKernel) source() (source, error) {
+	var t text
+	args := blockSize(len(k.block.words))
+	declare(&t, k.slots, args)
+	for i := range k.sides {
+		if err := k.writeLoad(&t, &k.sides[i]); err != nil {
+			return source{}, err
+		}
+	}
+	if err := k.writeFinish(&t); err != nil {
+		return source{}, err
+	}
+	shared := 0
+	switch {
+	case k.direct:
+		k.writeDirect(&t)
+	case k.line.rows > 0:
+		shared = k.writeLine(&t)
+	default:
+		shared = k.writeTile(&t)
+	}
+	return source{
+		label: label("matmul", opNames(k.p.post)), wgsl: shaders.Prelude(t.String()) + t.String(),
+		slots: k.slots, args: args, shared: uint32(shared),
+	}, nil
+}
+
+// formals are the parameters of a function of coordinates, arguments the batch coordinates a call of it begins with.
+func (k *productKernel) formals() string {
+	list := make([]string, len(k.shape))
+	for i := range list {
+		list[i] = fmt.Sprintf("x%d: u32", i)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (k *productKernel) arguments() string {
+	var s strings.Builder
+	for i := range k.p.batch {
+		fmt.Fprintf(&s, "x%d, ", i)
+	}
+	return s.String()
+}
+
+// writeLoad prints the function load_a or load_b: four elements of a factor, or one, at the batch coordinates and two
+// more; 0 beyond K where a kernel reaches there.
+func (k *productKernel) writeLoad(t *text, f *factor) error {
+	of := quad(k.sum)
+	if f.lanes == 1 {
+		of = held(k.sum)
+	}
+	t.line("fn load_%s(%s) -> %s {", f.name, k.formals(), of)
+	r := reader{&k.domain, k.places}
+	for i := range f.e.In {
+		r.address(t, f.first+i, fmt.Sprintf("i%d", f.first+i), &k.in[f.first+i])
+	}
+	b := newBody(f.e, f.lanes, k.constWord)
+	b.load = func(t *text, i int, d ops.DType, lane int) string {
+		if f.lanes == 1 {
+			return r.element(k.in[f.first+i].slot, d, r.index(f.first+i, 0))
+		}
+		return r.load(t, f.first+i, d, lane)
+	}
+	b.index = func(i, lane int) string { return r.index(f.first+i, lane) }
+	b.same = func(i int) bool { return r.same(f.first + i) }
+	for i := range f.e.Code {
+		if err := b.instruction(t, i); err != nil {
+			return err
+		}
+	}
+	lanes := make([]string, f.lanes)
+	for j := range lanes {
+		v := b.name(f.e.Out[0], j)
+		if k.p.acc == ops.Bool {
+			v = fmt.Sprintf("u32(%s)", v)
+		}
+		if inside := k.inside(f, j); inside != "" {
+			v = fmt.Sprintf("select(%s(), %s, %s)", held(k.sum), v, inside)
+		}
+		lanes[j] = v
+	}
+	t.line("return %s(%s);\n}", of, strings.Join(lanes, ", "))
+	return nil
+}
+
+// inside returns the condition under which a lane of a load is not beyond K, or "" if none is.
+func (k *productKernel) inside(f *factor, lane int) string {
+	nb := len(k.p.batch)
+	switch {
+	case k.mask == maskNone:
+		return ""
+	case !f.across:
+		return fmt.Sprintf("x%d < %s", nb, word(k.sizes[2]))
+	case k.mask == maskQuad:
+		return fmt.Sprintf("x%d < %s", nb+1, word(k.sizes[2]))
+	}
+	return fmt.Sprintf("x%d + %du < %s", nb+1, lane, word(k.sizes[2]))
+}
+
+// writeFinish prints the function finish, which runs Post on four neighbouring sums of a row and stores the results.
+func (k *productKernel) writeFinish(t *text) error {
+	nb := len(k.p.batch)
+	t.line("fn finish(%s, sum: %s) {", k.formals(), quad(k.sum))
+	t.line("if (x%d >= %s || x%d >= %s) { return; }", nb, word(k.sizes[0]), nb+1, word(k.sizes[1]))
+	r := reader{&k.domain, k.places}
+	first := len(k.p.left) + len(k.p.right) - 1 // operand i of Post is input first+i
+	for i := 1; i < len(k.p.post.In); i++ {
+		r.address(t, first+i, fmt.Sprintf("i%d", first+i), &k.in[first+i])
+	}
+	b := newBody(k.p.post, 4, k.constWord)
+	b.load = func(t *text, i int, d ops.DType, lane int) string {
+		if i == 0 {
+			return sumValue(d, fmt.Sprintf("sum[%d]", lane))
+		}
+		return r.load(t, first+i, d, lane)
+	}
+	b.index = func(i, lane int) string { return r.index(first+i, lane) }
+	b.same = func(i int) bool { return i > 0 && r.same(first+i) }
+	for i := range k.p.post.Code {
+		if err := b.instruction(t, i); err != nil {
+			return err
+		}
+	}
+	for i := range k.out {
+		at := fmt.Sprintf("o%d", i)
+		n := len(k.in) + i
+		r.address(t, n, at, &k.out[i])
+		bits := make([]string, 4)
+		for lane := range bits {
+			bits[lane] = encode(k.out[i].dtype, b.name(k.p.post.Out[i], lane))
+		}
+		r.storeLanes(t, &k.out[i], at, r.places[n].stride(nb+1), word(k.sizes[1]), bits)
+	}
+	t.line("}")
+	return nil
+}
+
+// sumValue returns the expression of a sum as a value of type d.
+func sumValue(d ops.DType, sum string) string {
+	if d == ops.Bool {
+		return sum + " != 0u"
+	}
+	return rounded(d, sum)
+}

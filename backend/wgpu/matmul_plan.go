@@ -1,0 +1,183 @@
+package wgpu
+
+import (
+	"github.com/weft-go/weft/backend/wgpu/internal/driver"
+	"github.com/weft-go/weft/ops"
+)
+
+// A tile is how a workgroup shares the work of a part of the result, rows × columns, among its threads: each computes
+// m × n elements, from parts of the operands that are depth deep and that the workgroup keeps in its memory.
+type tile struct {
+	rows, columns, depth int
+	m, n                 int
+	loop                 loop
+	unroll               bool // write the steps of a tile out
+}
+
+// A loop is how loading and computing overlap.
+type loop uint8
+
+const (
+	loadThenUse loop = iota // load a tile, wait, use it
+	loadAhead               // load the next into registers while one is used
+	loadTwice               // the same, with two tiles in workgroup memory and half the waits
+)
+
+func (c tile) threads() int { return c.rows / c.m * (c.columns / c.n) }
+
+// The presets, by what they are for.
+var (
+	largeTile  = tile{rows: 128, columns: 128, depth: 16, m: 8, n: 8, loop: loadAhead}
+	middleTile = tile{rows: 64, columns: 64, depth: 16, m: 4, n: 4, loop: loadAhead}
+	smallTile  = tile{rows: 32, columns: 32, depth: 16, m: 4, n: 4}
+	tinyTile   = tile{rows: 16, columns: 16, depth: 8, m: 4, n: 4}
+	flatTile   = tile{rows: 32, columns: 64, depth: 32, m: 4, n: 4, loop: loadAhead} // for few rows
+)
+
+// fewRows is how many rows a product may have whose threads each take all of them, and share out K.
+const fewRows = 8
+
+// A line is how a workgroup of a product with few rows shares out its threads: among groups of four columns, and for each
+// of these along K.
+type line struct {
+	rows    int // that every thread sums: 1, 2, 4 or 8
+	columns int // groups of four columns
+}
+
+const lineThreads = 256
+
+// The presets where rows of B lie in memory, and where its columns do: neighbouring threads read neighbouring words.
+const (
+	lineAlong  = 8
+	lineAcross = 2
+)
+
+// A choice is a kernel for a product: a tile, a line if that has rows, or direct, where each thread computes four elements
+// alone.
+type choice struct {
+	tile
+	line   line
+	direct bool
+	plain  bool // see domain
+
+	slice  int // of K, that one workgroup sums; filled in by sized
+	slices int
+}
+
+// Small products are computed directly: their cost is that of starting, and of reading what the cache holds. A CPU
+// takes longer to compile another kernel.
+const (
+	directDepth   = 64
+	directWork    = 1 << 20 // multiplications on a CPU
+	directSize    = 64 * 64
+	directThreads = 64
+	directRows    = 16
+)
+
+// Workgroups that keep a large GPU busy, and bounds of slices. A loop that is not written out makes a trip for each
+// element of K, and software Vulkan miscounts beyond 65,535 trips an invocation.
+const (
+	busyGroups = 256
+	leastSlice = 128
+	mostSlices = 64
+	mostTrips  = 32 << 10
+)
+
+// plan chooses the kernel for a product by its sizes.
+func (e *engine) plan(p *product) choice {
+	var c choice
+	switch {
+	case e.info.Type == driver.Software && p.batch.Len()*p.m*p.n*p.k < directWork:
+		c.direct, c.plain = true, true
+	case p.k <= directDepth && p.m*p.n < directSize:
+		c.direct = true
+	case p.m <= fewRows && p.acc != ops.Int64:
+		c.line = pickLine(p)
+	default:
+		c.tile = e.pickTile(p)
+	}
+	if groups := c.groups(p); groups < busyGroups && e.info.Type != driver.Software {
+		c.slices = min(busyGroups/groups, p.k/leastSlice, mostSlices)
+	}
+	return c.sized(p)
+}
+
+// sized fills in how deep a step of the kernel is, and evens out the slices, of which there must be enough for a device
+// that counts trips.
+func (c choice) sized(p *product) choice {
+	most := mostTrips
+	switch {
+	case c.direct:
+		c.depth = 1
+	case c.line.rows > 0:
+		c.depth = lineThreads / c.line.columns
+		if !p.across(p.right, false) {
+			c.depth *= 4
+		}
+		most *= c.depth
+	case c.unroll:
+		most *= c.depth
+	}
+	c.slices = max(c.slices, ceil(p.k, most), 1)
+	c.slice = max(1, ceil(ceil(p.k, c.slices), c.depth)) * c.depth
+	c.slices = max(1, ceil(p.k, c.slice))
+	return c
+}
+
+// groups returns how many workgroups a product without slices takes.
+func (c choice) groups(p *product) int {
+	return p.batch.Len() * ceil(p.m, c.height()) * ceil(p.n, c.width())
+}
+
+// height and width are the rows and columns of a workgroup.
+func (c choice) height() int {
+	switch {
+	case c.direct:
+		return directRows
+	case c.line.rows > 0:
+		return c.line.rows
+	}
+	return c.tile.rows
+}
+
+func (c choice) width() int {
+	switch {
+	case c.direct:
+		return 4 * directThreads / directRows
+	case c.line.rows > 0:
+		return 4 * c.line.columns
+	}
+	return c.tile.columns
+}
+
+// pickLine chooses the line of a product with few rows.
+func pickLine(p *product) line {
+	l := line{rows: 1, columns: lineAlong}
+	if p.across(p.right, false) {
+		l.columns = lineAcross
+	}
+	for l.rows < p.m {
+		l.rows *= 2
+	}
+	return l
+}
+
+// pickTile chooses the largest tile that leaves no large part of the GPU idle and fits its limits.
+func (e *engine) pickTile(p *product) tile {
+	fits := func(c tile) bool {
+		return c.memory(summed(p.acc)) <= int(e.info.Limits.WorkgroupMemory) && c.threads() <= int(e.info.Limits.Invocations)
+	}
+	switch {
+	case p.m <= 16 && p.n <= 16:
+		return tinyTile
+	case p.m <= 32 && p.n <= 32 || !fits(middleTile):
+		return smallTile
+	case p.m <= 32 && fits(flatTile):
+		return flatTile
+	case choice{tile: largeTile}.groups(p) >= busyGroups/2 && p.acc != ops.Int64 && fits(largeTile):
+		return largeTile
+	}
+	return middleTile
+}
+
+func ceil(n, d int) int { return (n + d - 1) / d }
