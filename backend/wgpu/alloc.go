@@ -37,7 +37,7 @@ func (e *engine) alloc(bytes int) (*buffer, error) {
 	}
 	c := min(class(bytes), e.maxBytes())
 	if m, ok := e.pool.take(c); ok {
-		b.memory = m
+		b.memory, b.batch = m.memory, m.batch
 		return b, nil
 	}
 	handle, err := e.newMemory(c)

@@ -43,7 +43,7 @@ func (e *engine) release(b *buffer) {
 	}
 	b.released = true
 	if b.memory.handle != 0 && !e.closed {
-		e.pool.put(b.memory)
+		e.pool.put(b.memory, b.batch)
 	}
 }
 
@@ -73,6 +73,7 @@ type pool struct {
 type pooled struct {
 	memory
 	since uint64
+	batch uint64 // that used it last: a write by the next owner must come after it
 }
 
 // class rounds a size up to one the pool keeps: a power of two or one of three steps between, so that at most a
@@ -86,12 +87,12 @@ func class(bytes int) int {
 }
 
 // take returns pooled memory of exactly a class, if there is some.
-func (p *pool) take(class int) (memory, bool) {
+func (p *pool) take(class int) (pooled, bool) {
 	list := p.free[class]
 	if len(list) == 0 {
-		return memory{}, false
+		return pooled{}, false
 	}
-	m := list[len(list)-1].memory
+	m := list[len(list)-1]
 	p.free[class] = list[:len(list)-1]
 	p.bytes -= m.bytes
 	p.hold(m.bytes)
@@ -104,11 +105,11 @@ func (p *pool) hold(bytes int) {
 	p.peak = max(p.peak, p.inUse)
 }
 
-func (p *pool) put(m memory) {
+func (p *pool) put(m memory, batch uint64) {
 	p.clock++
 	p.inUse -= m.bytes
 	p.bytes += m.bytes
-	p.free[m.bytes] = append(p.free[m.bytes], pooled{m, p.clock})
+	p.free[m.bytes] = append(p.free[m.bytes], pooled{m, p.clock, batch})
 }
 
 // oldest removes and returns the memory that has been in the pool longest.
