@@ -148,3 +148,10 @@ func BenchmarkTiny(b *testing.B) {
 	b.ReportAllocs()
 	bench(b, &backend.Map{Body: e.Expr()}, l.Shape, []backend.Layout{l, l}, l, 42)
 }
+
+// BenchmarkTinyRow is that of a softmax.
+func BenchmarkTinyRow(b *testing.B) {
+	l := backend.Dense(backend.Shape{4, 16})
+	b.ReportAllocs()
+	bench(b, &backend.Row{Body: softmax(ops.Float32), Axes: 1}, l.Shape, []backend.Layout{l}, l)
+}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weft-go/weft/backend"
@@ -36,15 +37,20 @@ func (j *job) reduceRows(k backend.Kernel, e *ops.Expr, axes int, reduce bool) e
 	if rk.keeps() {
 		rp.room = segment
 	}
-	passes := rp.plan(j.operandLayouts(), j.lead(axes))
-	for i := range passes {
-		w, err := j.rowWork(rk, e, &passes[i])
-		if err != nil {
+	layouts := j.operandLayouts()
+	o, err := rk.order(layouts, func() []domain { return rp.plan(layouts, j.lead(axes)) })
+	if err != nil {
+		return err
+	}
+	for _, p := range o.passes {
+		w, ok := p.works.Get().(*rowWork)
+		if !ok {
+			w = newRowWork(rk, e, p, len(j.in))
+		}
+		if err := w.do(j); err != nil {
 			return err
 		}
-		if err := w.run(); err != nil {
-			return err
-		}
+		p.works.Put(w)
 	}
 	return nil
 }
@@ -123,68 +129,37 @@ func varies(l backend.Layout, first int) bool {
 	return false
 }
 
-// A rowWork is a kernel over rows with the operands of one pass.
+// A rowWork is a kernel over rows with the operands of a pass.
 type rowWork struct {
-	*job
 	*pass
+	*job    // while it runs
 	kernel  *rowKernel
 	body    *ops.Expr
-	rowly   []*binding // of each phase, its rows program
-	elems   []*binding // and its elements program
-	results *binding
-	block   int // elements that an elements program runs over at once
-	segs    int // segments of a group
-	segLen  int // elements of a segment, a multiple of block
+	rowly   []bound // of each phase, its rows program
+	elems   []bound // and its elements program
+	results bound
+	idle    sync.Pool // of groups
 }
 
-// rowWork binds k to the operands of p.
-func (j *job) rowWork(k *rowKernel, e *ops.Expr, p *pass) (*rowWork, error) {
-	w := &rowWork{job: j, pass: p, kernel: k, body: e}
-	w.block, w.segLen, w.segs = p.blocks()
+func newRowWork(k *rowKernel, e *ops.Expr, p *pass, inputs int) *rowWork {
+	w := &rowWork{pass: p, kernel: k, body: e}
+	lone := func(a arg) bool {
+		_, kept := k.kept[a.value]
+		return p.r == 1 && !kept
+	}
+	spread := func(arg) bool { return false }
 	for i := range k.phases {
 		ph := &k.phases[i]
-		b, err := w.bind(&ph.rows, p.rowwise, false, w.made(ph.rows.vals))
-		if err != nil {
-			return nil, err
-		}
-		w.rowly = append(w.rowly, b)
-		var out []source
+		w.rowly = append(w.rowly, newBound(&ph.rows, p.rowwise, inputs, spread, w.made(ph.rows.vals), nil))
+		var made []source
 		for _, r := range ph.reduces {
-			out = append(out, source{dtype: e.Code[e.Code[r].Args[0]].DType, held: true})
+			made = append(made, source{dtype: e.Code[e.Code[r].Args[0]].DType, held: true})
 		}
-		out = append(out, w.made(ph.kept)...)
-		outs, err := w.outputs(ph.outs, p.layouts)
-		if err != nil {
-			return nil, err
-		}
-		if b, err = w.bind(&ph.elems, p.layouts, p.r == 1, append(out, outs...)); err != nil {
-			return nil, err
-		}
-		w.elems = append(w.elems, b)
+		made = append(made, w.made(ph.kept)...)
+		w.elems = append(w.elems, newBound(&ph.elems, p.elems, inputs, lone, made, ph.outs))
 	}
-	outs, err := w.outputs(k.outs, p.rowwise)
-	if err != nil {
-		return nil, err
-	}
-	w.results, err = w.bind(&k.results, p.rowwise, false, outs)
-	return w, err
-}
-
-// bind joins a part to its operands, whose layouts are in the order of the pass. Lone says that a row
-// value is one element for all of a run.
-func (w *rowWork) bind(p *part, layouts []backend.Layout, lone bool, out []source) (*binding, error) {
-	in := make([]source, len(p.args))
-	for i, a := range p.args {
-		if a.input < 0 {
-			_, kept := w.kernel.kept[a.value]
-			in[i] = given(w.body.Code[a.value].DType, lone && !kept)
-			continue
-		}
-		if err := in[i].set(&w.in[a.input], layouts[a.input]); err != nil {
-			return nil, err
-		}
-	}
-	return p.bind(in, out, w.step.Consts)
+	w.results = newBound(&k.results, p.rowwise, inputs, spread, nil, k.outs)
+	return w
 }
 
 // made returns sources for results that the caller places.
@@ -196,45 +171,57 @@ func (w *rowWork) made(vals []ops.Ref) []source {
 	return out
 }
 
-// outputs returns outputs of the kernel as sources.
-func (w *rowWork) outputs(outs []int, layouts []backend.Layout) ([]source, error) {
-	ss := make([]source, len(outs))
-	for k, i := range outs {
-		if err := ss[k].set(&w.out[i], layouts[len(w.in)+i]); err != nil {
-			return nil, err
-		}
-	}
-	return ss, nil
-}
-
-// run works on all groups: several at once, or if those are few and long, on several segments of one.
-func (w *rowWork) run() error {
-	elems := w.r * w.c
-	if n := w.groups(); w.segs > 1 && n < 2*runtime.GOMAXPROCS(0) {
-		g, err := w.newGroup()
-		if err != nil {
+// do works on the operands of j.
+func (w *rowWork) do(j *job) error {
+	w.job = j
+	defer w.close()
+	for i := range w.rowly {
+		if err := w.rowly[i].open(j); err != nil {
 			return err
 		}
-		defer g.free()
-		for i := range n {
-			if err := g.run(i, w.parallel); err != nil {
-				return err
-			}
+		if err := w.elems[i].open(j); err != nil {
+			return err
 		}
-		return nil
 	}
+	if err := w.results.open(j); err != nil {
+		return err
+	}
+	if n := w.groups(); w.segs > 1 && n < 2*runtime.GOMAXPROCS(0) {
+		return w.some(0, n, w.parallel)
+	} else if n*w.r*w.c <= grain {
+		return w.some(0, n, inline)
+	}
+	return w.many()
+}
+
+// close lets go of the operands.
+func (w *rowWork) close() {
+	for i := range w.rowly {
+		w.rowly[i].close()
+		w.elems[i].close()
+	}
+	w.results.close()
+	w.job = nil
+}
+
+// some works on groups lo to hi, one after the other, and on the segments of one as parallel runs them.
+func (w *rowWork) some(lo, hi int, parallel runner) error {
+	g, err := w.group()
+	if err != nil {
+		return err
+	}
+	for i := lo; i < hi && err == nil; i++ {
+		err = g.run(i, parallel)
+	}
+	g.free()
+	return err
+}
+
+// many works on several groups at once.
+func (w *rowWork) many() error {
 	var failed atomic.Pointer[error]
-	err := w.parallel(w.groups(), max(grain/max(elems, 1), 1), func(lo, hi int) {
-		g, err := w.newGroup()
-		if err != nil {
-			failed.Store(&err)
-			return
-		}
-		defer g.free()
-		for i := lo; i < hi && err == nil; i++ {
-			err = g.run(i, inline)
-		}
-		if err != nil {
+	err := w.parallel(w.groups(), max(grain/max(w.r*w.c, 1), 1), func(lo, hi int) {
+		if err := w.some(lo, hi, inline); err != nil {
 			failed.Store(&err)
 		}
 	})
@@ -243,6 +230,9 @@ func (w *rowWork) run() error {
 	}
 	return err
 }
+
+// A runner runs f over parts of [0, n), as [Backend.parallel] does.
+type runner func(n, grain int, f func(lo, hi int)) error
 
 // inline runs f for the whole range.
 func inline(n, _ int, f func(lo, hi int)) error {

@@ -20,15 +20,11 @@ type rowGroup struct {
 	scratch []backend.Buffer
 }
 
-func (w *rowWork) newGroup() (*rowGroup, error) {
-	g := &rowGroup{rowWork: w, values: make([][]byte, len(w.kernel.rows)), kept: make([][]byte, len(w.kernel.kept))}
-	g.spread = make([][]byte, len(g.values))
-	for v, i := range w.kernel.rows {
-		size := regSize(w.body.Code[v].DType)
-		g.values[i] = make([]byte, w.r*size)
-		if w.r > 1 {
-			g.spread[i] = make([]byte, w.block*size)
-		}
+// group returns a group, new or used before, with memory for what phases keep.
+func (w *rowWork) group() (*rowGroup, error) {
+	g, ok := w.idle.Get().(*rowGroup)
+	if !ok {
+		g = w.newGroup()
 	}
 	for v, i := range w.kernel.kept {
 		buf, err := w.memory.alloc(w.r * w.c * regSize(w.body.Code[v].DType))
@@ -38,6 +34,19 @@ func (w *rowWork) newGroup() (*rowGroup, error) {
 		}
 		g.scratch = append(g.scratch, buf)
 		g.kept[i] = buf.data
+	}
+	return g, nil
+}
+
+func (w *rowWork) newGroup() *rowGroup {
+	g := &rowGroup{rowWork: w, values: make([][]byte, len(w.kernel.rows)), kept: make([][]byte, len(w.kernel.kept))}
+	g.spread = make([][]byte, len(g.values))
+	for v, i := range w.kernel.rows {
+		size := regSize(w.body.Code[v].DType)
+		g.values[i] = make([]byte, w.r*size)
+		if w.r > 1 {
+			g.spread[i] = make([]byte, w.block*size)
+		}
 	}
 	for i := range w.kernel.phases {
 		var sums [][]accumulator
@@ -51,53 +60,58 @@ func (w *rowWork) newGroup() (*rowGroup, error) {
 		}
 		g.sums = append(g.sums, sums)
 	}
-	return g, nil
+	return g
 }
 
-// free gives back the memory.
+// free gives back the memory and leaves the group for others.
 func (g *rowGroup) free() {
 	for _, b := range g.scratch {
 		b.Release()
 	}
+	clear(g.kept)
+	g.scratch = g.scratch[:0]
+	g.idle.Put(g)
 }
 
 // run works on group i, on segments of it as parallel runs them.
-func (g *rowGroup) run(i int, parallel func(n, grain int, f func(lo, hi int)) error) error {
-	g.first, g.n = g.group(i)
+func (g *rowGroup) run(i int, parallel runner) error {
+	g.first, g.n = g.rowsOf(i)
 	g.base = g.first * g.c
 	for ph := range g.kernel.phases {
 		part := &g.kernel.phases[ph].rows
 		if len(part.vals) > 0 {
-			g.rowProgram(part, g.rowly[ph], part.vals)
+			g.rowProgram(&g.rowly[ph])
 		}
 		if err := g.phase(ph, parallel); err != nil {
 			return err
 		}
 	}
 	if len(g.kernel.outs) > 0 {
-		g.rowProgram(&g.kernel.results, g.results, nil)
+		g.rowProgram(&g.results)
 	}
 	return nil
 }
 
-// rowProgram runs a part over the rows of the group. Its results are the row values vals, or outputs.
-func (g *rowGroup) rowProgram(p *part, b *binding, vals []ops.Ref) {
+// rowProgram runs a part over the rows of the group. Its results are row values, or outputs.
+func (g *rowGroup) rowProgram(b *bound) {
 	f := b.frame()
 	defer f.free()
-	for k, a := range p.args {
+	for k, a := range b.part.args {
 		if a.input < 0 {
 			f.give(k, unsafe.Pointer(&g.values[g.kernel.rows[a.value]][0]))
 		}
 	}
-	for k, v := range vals {
-		f.take(k, unsafe.Pointer(&g.values[g.kernel.rows[v]][0]))
+	for k, v := range b.part.vals {
+		if len(b.outs) == 0 {
+			f.take(k, unsafe.Pointer(&g.values[g.kernel.rows[v]][0]))
+		}
 	}
 	f.begin(g.n)
 	f.run(g.first, g.n)
 }
 
 // phase runs the elements program of phase ph, and the reductions of what it makes.
-func (g *rowGroup) phase(ph int, parallel func(n, grain int, f func(lo, hi int)) error) error {
+func (g *rowGroup) phase(ph int, parallel runner) error {
 	p := &g.kernel.phases[ph]
 	if len(p.elems.vals) == 0 {
 		return nil

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"sort"
+	"sync"
 
 	"github.com/weft-go/weft/backend"
 )
@@ -10,20 +11,57 @@ import (
 // neighbours in that order. With cols a group holds the first element of each of its rows, then the
 // second, and so on; otherwise row after row.
 type pass struct {
-	layouts []backend.Layout // of the operands, over the elements in order
-	rowwise []backend.Layout // of the operands, over the rows in order
+	elems   []view // of the operands, over the elements in order
+	rowwise []view // of the operands, over the rows in order
 	rows    int
 	c       int // elements of a row
 	r       int // rows of a group; with cols it divides rows
 	cols    bool
+
+	block  int // elements that a program runs over at once
+	segLen int // elements of a segment of a group
+	segs   int // segments of a group
+
+	works sync.Pool // what runs of this pass have used, for others
+}
+
+// A domain is the operands' layouts of a pass, while it is made.
+type domain struct {
+	elems, rowwise []backend.Layout
+	rows, c, r     int
+	cols           bool
+}
+
+// pass returns the pass over d.
+func (d *domain) pass() (*pass, error) {
+	p := &pass{rows: d.rows, c: d.c, r: d.r, cols: d.cols}
+	var err error
+	if p.elems, err = newViews(d.elems); err != nil {
+		return nil, err
+	}
+	if p.rowwise, err = newViews(d.rowwise); err != nil {
+		return nil, err
+	}
+	p.block, p.segLen, p.segs = p.blocks()
+	return p, nil
+}
+
+func newViews(ls []backend.Layout) ([]view, error) {
+	vs := make([]view, len(ls))
+	for i, l := range ls {
+		if err := vs[i].set(l); err != nil {
+			return nil, err
+		}
+	}
+	return vs, nil
 }
 
 // segment is the number of elements, more or less, that are reduced on their own before their results are
 // combined: by the shape alone, never by the number of goroutines.
 const segment = 64 * blockLen
 
-// blocks returns how many elements a program runs over at once, and a segment of a group has, both a
-// multiple of the rows that lie side by side; and the number of segments.
+// blocks returns what the fields of the same names hold. A block and a segment are multiples of the rows
+// that lie side by side.
 func (p *pass) blocks() (block, segLen, segs int) {
 	block = blockLen
 	switch {
@@ -39,8 +77,8 @@ func (p *pass) blocks() (block, segLen, segs int) {
 // groups returns the number of groups.
 func (p *pass) groups() int { return (p.rows + p.r - 1) / p.r }
 
-// group returns the number of the first row of group g and how many rows it has.
-func (p *pass) group(g int) (first, n int) { return g * p.r, min(p.r, p.rows-g*p.r) }
+// rowsOf returns the number of the first row of group g and how many rows it has.
+func (p *pass) rowsOf(g int) (first, n int) { return g * p.r, min(p.r, p.rows-g*p.r) }
 
 // A rowsPlan says how rows may be grouped.
 type rowsPlan struct {
@@ -55,7 +93,7 @@ const minColumns = 16
 
 // plan orders the domain that layouts share, so that elements which are neighbours in the memory of the
 // lead, one of them, are worked on together.
-func (rp rowsPlan) plan(layouts []backend.Layout, lead int) []pass {
+func (rp rowsPlan) plan(layouts []backend.Layout, lead int) []domain {
 	shape := layouts[lead].Shape
 	keep := len(shape) - rp.axes
 	axes := make([]int, len(shape))
@@ -71,16 +109,16 @@ func (rp rowsPlan) plan(layouts []backend.Layout, lead int) []pass {
 		ordered[i] = permute(l, axes)
 	}
 	ls, keep := backend.Collapse(ordered, keep)
-	p := pass{layouts: ls, rows: ls[lead].Shape[:keep].Len(), c: ls[lead].Shape[keep:].Len()}
+	d := domain{elems: ls, rows: ls[lead].Shape[:keep].Len(), c: ls[lead].Shape[keep:].Len()}
 	if !byColumns(ls[lead], keep) {
-		p.r = 1
-		if p.c < blockLen/4 {
-			p.r = blockLen / max(p.c, 1)
+		d.r = 1
+		if d.c < blockLen/4 {
+			d.r = min(blockLen/max(d.c, 1), d.rows)
 		}
-		p.rowwise = firstAxes(ls, keep)
-		return []pass{p}
+		d.rowwise = firstAxes(ls, keep)
+		return []domain{d}
 	}
-	return rp.columns(p, keep)
+	return rp.columns(d, keep)
 }
 
 // byColumns reports whether rows of l, which has keep axes of rows, are nearer to each other in memory than
@@ -94,23 +132,23 @@ func byColumns(l backend.Layout, keep int) bool {
 }
 
 // columns moves the last axis of rows, cut into pieces, behind the axes of the row.
-func (rp rowsPlan) columns(p pass, keep int) []pass {
-	n := p.layouts[0].Shape[keep-1]
-	r := min(rp.wide, max(rp.room/max(p.c, 1), minColumns), n)
-	var passes []pass
+func (rp rowsPlan) columns(d domain, keep int) []domain {
+	n := d.elems[0].Shape[keep-1]
+	r := min(rp.wide, max(rp.room/max(d.c, 1), minColumns), n)
+	var parts []domain
 	if whole := n / r * r; whole > 0 {
-		passes = append(passes, columnPass(p, keep, 0, whole, r))
+		parts = append(parts, columnPart(d, keep, 0, whole, r))
 	}
 	if rest := n % r; rest > 0 {
-		passes = append(passes, columnPass(p, keep, n-rest, rest, rest))
+		parts = append(parts, columnPart(d, keep, n-rest, rest, rest))
 	}
-	return passes
+	return parts
 }
 
-// columnPass is the pass over positions from … from+n of the last axis of rows, r at a time.
-func columnPass(p pass, keep, from, n, r int) pass {
-	q := pass{rows: p.rows / p.layouts[0].Shape[keep-1] * n, c: p.c, r: r, cols: true}
-	for _, l := range p.layouts {
+// columnPart is the pass over positions from … from+n of the last axis of rows, r at a time.
+func columnPart(d domain, keep, from, n, r int) domain {
+	q := domain{rows: d.rows / d.elems[0].Shape[keep-1] * n, c: d.c, r: r, cols: true}
+	for _, l := range d.elems {
 		s := l.Strides[keep-1]
 		var m backend.Layout
 		m.Offset = l.Offset + from*s
@@ -121,7 +159,7 @@ func columnPass(p pass, keep, from, n, r int) pass {
 		row.Strides = append(append([]int(nil), m.Strides...), s)
 		m.Shape = append(append(m.Shape, l.Shape[keep:]...), r)
 		m.Strides = append(append(m.Strides, l.Strides[keep:]...), s)
-		q.layouts, q.rowwise = append(q.layouts, m), append(q.rowwise, row)
+		q.elems, q.rowwise = append(q.elems, m), append(q.rowwise, row)
 	}
 	return q
 }

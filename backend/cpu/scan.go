@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/weft-go/weft/backend"
@@ -11,6 +12,7 @@ import (
 
 // A scanKernel is the body of a Scan kernel cut at its scan.
 type scanKernel struct {
+	orders
 	scan   ops.Instr
 	dtype  ops.DType
 	before part // makes what is scanned
@@ -63,15 +65,19 @@ func (j *job) runScan(k *backend.Scan) error {
 		}
 	}
 	rp := rowsPlan{axes: 1, ordered: true, wide: 512, room: 1 << 30}
-	passes := rp.plan(layouts, j.lead(1))
-	for i := range passes {
-		w, err := j.scanWork(sk, &passes[i])
-		if err != nil {
+	o, err := sk.order(layouts, func() []domain { return rp.plan(layouts, j.lead(1)) })
+	if err != nil {
+		return err
+	}
+	for _, p := range o.passes {
+		w, ok := p.works.Get().(*scanWork)
+		if !ok {
+			w = newScanWork(sk, p, len(j.in), len(j.out))
+		}
+		if err := w.do(j); err != nil {
 			return err
 		}
-		if err := w.run(); err != nil {
-			return err
-		}
+		p.works.Put(w)
 	}
 	return nil
 }
@@ -85,47 +91,25 @@ func flipLast(l backend.Layout) backend.Layout {
 	return f
 }
 
-// A scanWork is a scan with the operands of one pass.
+// A scanWork is a scan with the operands of a pass.
 type scanWork struct {
-	*job
 	*pass
+	*job          // while it runs
 	kernel        *scanKernel
-	before, after *binding
-	block         int // elements that are scanned at once
-	segs, segLen  int // segments of a group, and elements of one
+	before, after bound
+	idle          sync.Pool // of scans
 }
 
-func (j *job) scanWork(k *scanKernel, p *pass) (*scanWork, error) {
-	w := &scanWork{job: j, pass: p, kernel: k}
-	w.block, w.segLen, w.segs = p.blocks()
-	held := source{dtype: k.dtype, held: true}
-	var err error
-	if w.before, err = w.bind(&k.before, []source{held}); err != nil {
-		return nil, err
-	}
-	outs := make([]source, len(j.out))
+func newScanWork(k *scanKernel, p *pass, inputs, outputs int) *scanWork {
+	w := &scanWork{pass: p, kernel: k}
+	outs := make([]int, outputs)
 	for i := range outs {
-		if err = outs[i].set(&j.out[i], p.layouts[len(j.in)+i]); err != nil {
-			return nil, err
-		}
+		outs[i] = i
 	}
-	w.after, err = w.bind(&k.after, outs)
-	return w, err
-}
-
-// bind joins a part to its operands.
-func (w *scanWork) bind(p *part, out []source) (*binding, error) {
-	in := make([]source, len(p.args))
-	for i, a := range p.args {
-		if a.input < 0 {
-			in[i] = given(w.kernel.dtype, false)
-			continue
-		}
-		if err := in[i].set(&w.in[a.input], w.layouts[a.input]); err != nil {
-			return nil, err
-		}
-	}
-	return p.bind(in, out, w.step.Consts)
+	each := func(arg) bool { return false }
+	w.before = newBound(&k.before, p.elems, inputs, each, []source{{dtype: k.dtype, held: true}}, nil)
+	w.after = newBound(&k.after, p.elems, inputs, each, nil, outs)
+	return w
 }
 
 // splits reports whether a scan may be done in segments at the same time, with the same result.
@@ -137,8 +121,17 @@ func (k *scanKernel) splits() bool {
 	return false
 }
 
-// run scans all groups: several at once, or if they are fewer than the processors, the segments of each.
-func (w *scanWork) run() error {
+// do scans the operands of j: several groups at once, or if they are fewer than the processors, the segments
+// of each.
+func (w *scanWork) do(j *job) error {
+	w.job = j
+	defer w.close()
+	if err := w.before.open(j); err != nil {
+		return err
+	}
+	if err := w.after.open(j); err != nil {
+		return err
+	}
 	n := w.groups()
 	// In segments every element is read twice: with two processors nothing would be won.
 	if procs := runtime.GOMAXPROCS(0); procs > 2 && n < procs && w.segs > procs && w.kernel.splits() {
@@ -161,6 +154,13 @@ func (w *scanWork) run() error {
 	})
 }
 
+// close lets go of the operands.
+func (w *scanWork) close() {
+	w.before.close()
+	w.after.close()
+	w.job = nil
+}
+
 // segments scans group g in two rounds: the totals of its segments, and with those the results.
 func (w *scanWork) segments(g int) error {
 	totals := make([]scanner, w.segs)
@@ -170,6 +170,7 @@ func (w *scanWork) segments(g int) error {
 			s.begin(g)
 			s.segment(seg, false)
 			totals[seg] = s.scanner
+			s.scanner = w.scanner()
 			s.free()
 		}
 	})
@@ -197,7 +198,7 @@ func (w *scanWork) segments(g int) error {
 }
 
 func (w *scanWork) n(g int) int {
-	_, n := w.group(g)
+	_, n := w.rowsOf(g)
 	return n
 }
 
@@ -214,20 +215,26 @@ type scan struct {
 	base, rows    int    // of the group: its first element and number of rows
 }
 
+// newScan returns a scan, to be freed after use.
 func (w *scanWork) newScan() *scan {
-	s := &scan{scanWork: w, scanner: w.scanner(), before: w.before.frame(), after: w.after.frame()}
-	s.z = newBlock(w.block * regSize(w.kernel.dtype)).data
+	s, ok := w.idle.Get().(*scan)
+	if !ok {
+		s = &scan{scanWork: w, scanner: w.scanner(), z: newBlock(w.block * regSize(w.kernel.dtype)).data}
+	}
+	s.before, s.after = w.before.frame(), w.after.frame()
 	return s
 }
 
 func (s *scan) free() {
 	s.before.free()
 	s.after.free()
+	s.before, s.after = nil, nil
+	s.idle.Put(s)
 }
 
 // begin turns to group g.
 func (s *scan) begin(g int) {
-	first, n := s.group(g)
+	first, n := s.rowsOf(g)
 	s.base, s.rows = first*s.c, n
 	s.scanner.reset(n)
 	s.before.begin(s.block)

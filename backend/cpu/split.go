@@ -13,6 +13,8 @@ type rowKernel struct {
 	results part  // results that are row values, after the last phase
 	outs    []int // outputs of the kernel that those are
 
+	orders
+
 	rows map[ops.Ref]int // numbers of the row values that parts pass on
 	kept map[ops.Ref]int // numbers of the elements that phases keep
 }
