@@ -16,6 +16,8 @@ type engine struct {
 	dev  driver.Device
 	info driver.Info
 
+	flushes bool // subnormal float32 numbers are taken for 0
+
 	life context.Context // ends with Close
 	end  context.CancelFunc
 
@@ -134,6 +136,9 @@ func (e *engine) Info() backend.Info {
 		BytesInUse:  e.pool.inUse,
 		BytesPooled: e.pool.bytes,
 		BytesPeak:   e.pool.peak,
+	}
+	if e.flushes {
+		i.Features = append(i.Features, backend.FlushesSubnormals)
 	}
 	return i
 }

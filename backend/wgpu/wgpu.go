@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
@@ -28,5 +29,12 @@ func open(index int) (backend.Backend, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	return newEngine(dev)
+	e, err := newEngine(dev)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.probe(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
 }
