@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -246,6 +248,29 @@ func TestConvNaN(t *testing.T) {
 			y, x := i/5%5, i%5
 			if near := y >= 1 && y <= 3 && x >= 1 && x <= 3; near != math.IsNaN(v.F) {
 				t.Errorf("%d channels: element %d is %v", channels, i, v.F)
+			}
+		}
+	}
+}
+
+// TestConvThreads gives the same bits for any number of threads.
+func TestConvThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, c := range convCases {
+		for _, d := range []ops.DType{ops.Float32, ops.Float64} {
+			b := device(t)
+			x, w := operand(t, b, d, backend.Dense(c.x), small(r, d)), operand(t, b, d, backend.Dense(c.w), small(r, d))
+			var want []ops.Value
+			for _, procs := range []int{1, 2, 4} {
+				runtime.GOMAXPROCS(procs)
+				got := conv(t, b, c.kernel, x, w, c.out, "dense")
+				if procs == 1 {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s of %s: %d threads give other bits than 1", c.name, d, procs)
+				}
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func runProduct[T, S term](j *job, k *backend.MatMul, code *matMulCode) error {
 	if p.post, err = bindPost(code.post, k.Acc, j.step.Shape, j.in[na+nb:], j.out, j.step.Consts); err != nil {
 		return err
 	}
-	if repeated(right) { // one matrix for all batches: their rows are rows of one product
+	if rank > 2 && repeated(right) { // one matrix for all batches: their rows are rows of one product
 		left, right = mergeBatch(left), firstBatch(right)
 		p.m, p.batch = p.m*p.batch, 1
 	}

@@ -23,9 +23,16 @@ type gemmKernel[T term] struct {
 	// two rows and on j%4 alone, so that how a product is cut into tiles changes no bit.
 	mul func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
 
-	// depth is the greatest k of one call. Longer sums are made of blocks of depth, added in a wider type.
+	// mulRows is mul for b with its columns, not its rows, together, and a with mr = 1: element b(j, k) is at
+	// k·ldb+j, ldb ≥ n. Each sum depends on its row of a and column of b, and on j%4.
+	mulRows func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
+
+	// depth is the greatest k of one call of mul. Longer sums are made of blocks of depth, added in a wider
+	// type. For mulRows, which adds in one lane, it is at most rowDepth.
 	depth int
 }
+
+const rowDepth = 128
 
 // Columns of the right factor that mul goes through at a time: 16 rows of depth numbers fit L1.
 const columnBlock = 16
@@ -36,17 +43,17 @@ var portableKernels = struct {
 	i32 gemmKernel[int32]
 	i64 gemmKernel[int64]
 }{
-	f32: gemmKernel[float32]{mr: 2, nr: 4, mul: mulPortable[float32], depth: 256},
-	f64: gemmKernel[float64]{mr: 2, nr: 4, mul: mulPortable[float64], depth: 256},
-	i32: gemmKernel[int32]{mr: 2, nr: 4, mul: mulPortable[int32], depth: 256},
-	i64: gemmKernel[int64]{mr: 2, nr: 4, mul: mulPortable[int64], depth: 256},
+	f32: gemmKernel[float32]{mr: 2, nr: 4, mul: mulPortable[float32], mulRows: mulRowsPortable[float32], depth: 256},
+	f64: gemmKernel[float64]{mr: 2, nr: 4, mul: mulPortable[float64], mulRows: mulRowsPortable[float64], depth: 256},
+	i32: gemmKernel[int32]{mr: 2, nr: 4, mul: mulPortable[int32], mulRows: mulRowsPortable[int32], depth: 256},
+	i64: gemmKernel[int64]{mr: 2, nr: 4, mul: mulPortable[int64], mulRows: mulRowsPortable[int64], depth: 256},
 }
 
 // Gonum has assembly for dot products and matrix-vector products on amd64 alone. There its dot product of
 // 512 floats runs at 12 GFLOP/s and its Dgemv at 10, the portable kernel at 4.
 var (
-	dotKernel  = gemmKernel[float32]{mr: 1, nr: 1, mul: mulDot, depth: 512}
-	gemvKernel = gemmKernel[float64]{mr: 1, nr: 1, mul: mulGemv, depth: 256}
+	dotKernel  = gemmKernel[float32]{mr: 1, nr: 1, mul: mulDot, mulRows: mulAxpy, depth: 512}
+	gemvKernel = gemmKernel[float64]{mr: 1, nr: 1, mul: mulGemv, mulRows: mulGemvT, depth: 256}
 )
 
 // kernelFor returns the kernel for products of k terms in T.
@@ -74,23 +81,21 @@ func kernelFor[T term](k int) *gemmKernel[T] {
 // minDot is the least k at which a call of gonum a sum pays.
 const minDot = 16
 
-// mulDot computes each sum by gonum's dot product, whose assembly sums in eight lanes. The lanes begin at
-// a multiple of 16 bytes of b: the packing sees to it that each row begins at one.
+// mulDot computes a row of c at a time by gonum's matrix-vector product, which is a dot product for each
+// row of b. Its assembly sums in eight lanes that begin at a multiple of 16 bytes of a: the packing sees to it that
+// each row begins at one.
 func mulDot(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
 	var impl gonum.Implementation
 	for j0 := 0; j0 < n; j0 += columnBlock {
 		j1 := min(j0+columnBlock, n)
 		for i := range m {
-			x, row := a[i*lda:i*lda+k], c[i*ldc:i*ldc+n]
-			for j := j0; j < j1; j++ {
-				row[j] = impl.Sdot(k, x, 1, b[j*ldb:j*ldb+k], 1)
-			}
+			row := c[i*ldc+j0 : i*ldc+j1]
+			impl.Sgemv(blas.NoTrans, j1-j0, k, 1, b[j0*ldb:(j1-1)*ldb+k], ldb, a[i*lda:i*lda+k], 1, 0, row, 1)
 		}
 	}
 }
 
-// mulGemv computes a row of c at a time by gonum's matrix-vector product, whose assembly takes four rows
-// of b together.
+// mulGemv is mulDot for float64, whose assembly takes four rows of b together.
 func mulGemv(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
 	var impl gonum.Implementation
 	for j0 := 0; j0 < n; j0 += columnBlock {
@@ -137,29 +142,42 @@ func mul2x4[T term](a, b []T) [2][4]T {
 	return [2][4]T{{c00, c01, c02, c03}, {c10, c11, c12, c13}}
 }
 
-// mulFewRows sets c[i·ldc+j] = Σ_k a(i, k)·b(k, j) where b lies with its rows along j: for few rows of a,
-// packing b would cost more than the product.
-func mulFewRows[T term](m, n, k int, a, b matrix[T], c []T, ldc int) {
+// mulAxpy adds multiples of rows of b. Unlike gonum's gemm, its Sgemv skips no zero.
+func mulAxpy(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
+	var impl gonum.Implementation
+	for i := range m {
+		impl.Sgemv(blas.Trans, k, n, 1, b[:(k-1)*ldb+n], ldb, a[i*lda:i*lda+k], 1, 0, c[i*ldc:i*ldc+n], 1)
+	}
+}
+
+// mulGemvT is mulAxpy for float64, whose assembly takes four rows of b together.
+func mulGemvT(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
+	var impl gonum.Implementation
 	for i := range m {
 		row := c[i*ldc : i*ldc+n]
 		clear(row)
-		x := a.off + i*a.row
-		y := b.off
-		p := 0
-		for ; p+4 <= k; p += 4 {
-			a0, a1, a2, a3 := a.data[x], a.data[x+a.col], a.data[x+2*a.col], a.data[x+3*a.col]
-			b0, b1, b2, b3 := b.data[y:][:n], b.data[y+b.col:][:n], b.data[y+2*b.col:][:n], b.data[y+3*b.col:][:n]
+		impl.Dgemv(blas.Trans, k, n, 1, b[:(k-1)*ldb+n], ldb, a[i*lda:i*lda+k], 1, 1, row, 1)
+	}
+}
+
+// mulRowsPortable adds multiples of four rows of b at a time.
+func mulRowsPortable[T term](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	for i := range m {
+		row, x := c[i*ldc:i*ldc+n], a[i*lda:i*lda+k]
+		clear(row)
+		y := b
+		for ; len(x) >= 4; x = x[4:] {
+			b0, b1, b2, b3 := y[:n], y[ldb:][:n], y[2*ldb:][:n], y[3*ldb:][:n]
 			for j := range row {
-				row[j] += (a0*b0[j] + a1*b1[j]) + (a2*b2[j] + a3*b3[j])
+				row[j] += (x[0]*b0[j] + x[1]*b1[j]) + (x[2]*b2[j] + x[3]*b3[j])
 			}
-			x, y = x+4*a.col, y+4*b.col
+			y = y[min(4*ldb, len(y)):]
 		}
-		for ; p < k; p++ {
-			a0, b0 := a.data[x], b.data[y:][:n]
-			for j := range row {
-				row[j] += a0 * b0[j]
+		for _, v := range x {
+			for j, u := range y[:n] {
+				row[j] += v * u
 			}
-			x, y = x+a.col, y+b.col
+			y = y[min(ldb, len(y)):]
 		}
 	}
 }

@@ -120,7 +120,11 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 	m, n := m1-m0, n1-n0
 	c := take[T](w.scratch, m*n)
 	a, b := p.factors(batch)
-	if p.k <= p.kern.depth {
+	depth := p.kern.depth
+	if p.byColumns(&b, n) {
+		depth = min(depth, rowDepth)
+	}
+	if p.k <= depth {
 		if p.k == 0 {
 			clear(c)
 		} else {
@@ -131,8 +135,8 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 	}
 	sums := take[S](w.scratch, m*n)
 	clear(sums)
-	for k0 := 0; k0 < p.k; k0 += p.kern.depth {
-		p.block(w, &a, &b, m0, m1, n0, n1, k0, min(k0+p.kern.depth, p.k), c)
+	for k0 := 0; k0 < p.k; k0 += depth {
+		p.block(w, &a, &b, m0, m1, n0, n1, k0, min(k0+depth, p.k), c)
 		for i, v := range c {
 			sums[i] += S(v)
 		}
@@ -145,28 +149,29 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 in
 	mark := w.mark()
 	defer w.release(mark)
 	m, n, k := m1-m0, n1-n0, k1-k0
-	if p.byColumns(b) {
-		x, ld := p.panel(w, a, 1, false, m0, m1, k0, k1)
-		y := b.matrix
-		y.off += n0 + k0*y.col
-		if b.columns != nil {
-			y = matrix[T]{data: take[T](w.scratch, k*n), row: 1, col: n}
-			b.columns(w, y.data, n0, n1, k0, k1)
+	if p.byColumns(b, n) {
+		x, lda := p.panel(w, a, 1, false, m0, m1, k0, k1)
+		y, ldb := b.data, b.col
+		if b.columns == nil {
+			y = y[b.off+n0+k0*b.col:]
+		} else {
+			y, ldb = take[T](w.scratch, k*n), n
+			b.columns(w, y, n0, n1, k0, k1)
 		}
-		mulFewRows(m, n, k, matrix[T]{data: x, row: ld, col: 1}, y, c, n)
+		p.kern.mulRows(m, n, k, x, lda, y, ldb, c, n)
 		return
 	}
-	x, lda := p.panel(w, a, p.kern.mr, false, m0, m1, k0, k1)
-	y, ldb := p.panel(w, b, p.kern.nr, true, n0, n1, k0, k1)
+	x, lda := p.panel(w, a, p.kern.mr, true, m0, m1, k0, k1)
+	y, ldb := p.panel(w, b, p.kern.nr, false, n0, n1, k0, k1)
 	p.kern.mul(m, n, k, x, lda, y, ldb, c, n)
 }
 
-// byColumns reports whether it is quicker to sum rows of c than elements.
-func (p *gemm[T, S]) byColumns(b *factor[T]) bool {
+// byColumns reports whether it is quicker to sum rows of c than elements, for n columns of it.
+func (p *gemm[T, S]) byColumns(b *factor[T], n int) bool {
 	switch {
 	case b.columns != nil:
 		return p.m <= fewRows || p.k <= fewTerms
-	case !b.computed() && b.row == 1:
+	case !b.computed() && b.row == 1 && b.col >= n:
 		return p.m <= fewRows || p.k < minDot
 	}
 	return false
