@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/weft-go/weft/tensor"
@@ -80,7 +81,10 @@ type Sequential []Layer
 
 // Forward returns the last layer's result, x itself if there is none.
 func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
-	for _, l := range s {
+	for i, l := range s {
+		if l == nil {
+			return tensor.Fail("sequential", fmt.Errorf("layer %d is nil", i), x)
+		}
 		x = l.Forward(x)
 	}
 	return x

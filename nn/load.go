@@ -111,6 +111,9 @@ func Load(m any, w Weights, o *LoadOptions) error {
 	if !ok {
 		return fmt.Errorf("nn: load: %T has no parameters (it is no Module)", m)
 	}
+	if w == nil {
+		return fmt.Errorf("nn: load: weights of %T are nil", m)
+	}
 	if o == nil {
 		o = &LoadOptions{}
 	}
@@ -131,13 +134,18 @@ func Load(m any, w Weights, o *LoadOptions) error {
 		}
 		delete(have, p.name)
 		t, err := w.Tensor(p.name)
+		if err == nil {
+			if t = o.convert(t); t.Err() != nil {
+				err = fmt.Errorf("%s: %w", p.name, t.Err())
+			}
+		}
 		switch {
 		case err != nil:
 			bad.Others = append(bad.Others, err)
 		case !slices.Equal(t.Shape(), p.shape):
 			bad.Shapes = append(bad.Shapes, fmt.Sprintf("%s: is %v, want %v", p.name, t.Shape(), p.shape))
 		default:
-			bound[i] = o.convert(t)
+			bound[i] = t
 		}
 	}
 	bad.unused(names, have, &b, o)
@@ -154,7 +162,7 @@ func (o *LoadOptions) convert(t *tensor.Tensor) *tensor.Tensor {
 	if o.Device != nil {
 		t = t.To(o.Device)
 	}
-	if o.DType.Valid() && t.DType().IsFloat() {
+	if o.DType != 0 && t.DType().IsFloat() {
 		t = t.Cast(o.DType)
 	}
 	return t

@@ -281,6 +281,20 @@ func TestLoad(t *testing.T) {
 			t.Fatal("no error for a layer without parameters")
 		}
 	})
+	t.Run("no weights", func(t *testing.T) {
+		if err := nn.Load(net(), nil, nil); err == nil {
+			t.Fatal("no error for nil weights")
+		}
+	})
+	t.Run("unknown type", func(t *testing.T) {
+		n := net()
+		if err := nn.Load(n, good, &nn.LoadOptions{DType: 77}); !errors.Is(err, tensor.ErrDType) {
+			t.Errorf("error %v, want of kind ErrDType", err)
+		}
+		if n[0].(*nn.Linear).Weight != nil {
+			t.Error("something was bound after an error")
+		}
+	})
 }
 
 func TestUnbound(t *testing.T) {
@@ -290,6 +304,21 @@ func TestUnbound(t *testing.T) {
 		if !errors.Is(err, nn.ErrUnbound) || !strings.Contains(err.Error(), "nn_test.go") {
 			t.Errorf("%T without weights: %v", l, err)
 		}
+	}
+}
+
+// TestFirstError tests that a layer without weights does not hide an earlier mistake.
+func TestFirstError(t *testing.T) {
+	x := tensor.Ones(tensor.Float32, 1, 2, 4, 4)
+	first := nn.NewConv2d(2, 2, 3, nn.Conv2dOptions{})
+	for _, l := range []nn.Layer{nn.NewLinear(4, 2), nn.NewConv2d(2, 2, 3, nn.Conv2dOptions{}), nn.NewBatchNorm2d(2), nil} {
+		err := nn.Sequential{first, nn.Flatten, l}.Forward(x).Err()
+		if err == nil || !strings.Contains(err.Error(), "conv2d(float32 [1 2 4 4]): layer has no weights") {
+			t.Errorf("%T after a conv2d without weights: %v", l, err)
+		}
+	}
+	if err := (nn.Sequential{nn.ReLU, nil}).Forward(x).Err(); err == nil || !strings.Contains(err.Error(), "layer 1 is nil") {
+		t.Errorf("nil layer: %v", err)
 	}
 }
 
