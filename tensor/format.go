@@ -33,11 +33,7 @@ func Format(ctx context.Context, t *Tensor) (string, error) {
 	p := printer{shape: t.layout.Shape}
 	if t.layout.Len() > formatAll {
 		p.summary = true
-		for a, d := range t.layout.Shape {
-			if d > 2*formatEdge {
-				t = Concat(a, t.Narrow(a, 0, formatEdge), t.Narrow(a, d-formatEdge, formatEdge))
-			}
-		}
+		t = ends(t, 0)
 	}
 	b, err := nativeBytes(ctx, t)
 	if err != nil {
@@ -55,6 +51,19 @@ func Format(ctx context.Context, t *Tensor) (string, error) {
 	var s strings.Builder
 	p.write(&s, 0, 0)
 	return s.String(), nil
+}
+
+// ends returns the elements of t at the ends of each axis from axis on. It cuts every axis before it joins
+// any, so that nothing larger than the result is copied.
+func ends(t *Tensor, axis int) *Tensor {
+	switch d := t.Dim(axis); {
+	case axis == t.Rank():
+		return t
+	case d <= 2*formatEdge:
+		return ends(t, axis+1)
+	default:
+		return Concat(axis, ends(t.Narrow(axis, 0, formatEdge), axis+1), ends(t.Narrow(axis, d-formatEdge, formatEdge), axis+1))
+	}
 }
 
 // A printer writes the brackets of an array around words, the texts of its elements in row-major order.
