@@ -12,7 +12,8 @@ import (
 	"github.com/weft-go/weft/internal/graph"
 )
 
-// A Device computes tensors. [Open] gives one by name, [Default] the one that new tensors are on.
+// A Device computes tensors. [Open] gives one by name, [Default] the one that new tensors are on. A nil
+// Device, which [Tensor.Device] returns for a tensor that is on none, is fine to ask and to print.
 type Device struct{ g *graph.Device }
 
 var devices struct {
@@ -62,8 +63,12 @@ func open(name string) (*Device, error) {
 	return d, nil
 }
 
-// SetDefault makes d the device that new tensors are on. Tensors made before stay where they are.
+// SetDefault makes d the device that new tensors are on. Tensors made before stay where they are. With nil
+// the choice is made anew, as [Default] says.
 func SetDefault(d *Device) {
+	if d.none() {
+		d = nil
+	}
 	devices.Lock()
 	defer devices.Unlock()
 	devices.def = d
@@ -113,11 +118,24 @@ func choose() (*Device, error) {
 	return nil, fmt.Errorf("tensor: no device: %s: %w", strings.Join(append(refused, "no other backend is imported"), "; "), ErrDevice)
 }
 
-// Name returns the name d was opened under.
-func (d *Device) Name() string { return d.g.Name() }
+// none reports whether d is no device: nil, or one that neither Open nor NewDevice made.
+func (d *Device) none() bool { return d == nil || d.g == nil }
 
-// Info describes the device: the hardware, its limits, the memory in use.
-func (d *Device) Info() backend.Info { return d.g.Backend().Info() }
+// Name returns the name d was opened under, "none" if it is nil.
+func (d *Device) Name() string {
+	if d.none() {
+		return "none"
+	}
+	return d.g.Name()
+}
+
+// Info describes the device: the hardware, its limits, the memory in use. It is the zero Info if d is nil.
+func (d *Device) Info() backend.Info {
+	if d.none() {
+		return backend.Info{}
+	}
+	return d.g.Backend().Info()
+}
 
 // String returns the name and the hardware.
 func (d *Device) String() string {
@@ -130,6 +148,9 @@ func (d *Device) String() string {
 // Close frees the device. Reading a tensor on it, or computing one, is then an error of kind
 // [ErrDevice].
 func (d *Device) Close() error {
+	if d.none() {
+		return fmt.Errorf("tensor: close: device is nil: %w", ErrDevice)
+	}
 	devices.Lock()
 	for key, o := range devices.open {
 		if o == d {
@@ -153,7 +174,7 @@ func (t *Tensor) To(d *Device) *Tensor {
 	switch {
 	case !ok, t.dev == d:
 		return t
-	case d == nil:
+	case d.none():
 		return fail("to", ErrDevice, "device is nil", t)
 	}
 	return whole(d, graph.Transfer(d.g, t.edge()))

@@ -13,8 +13,12 @@ import (
 //
 // The operands are broadcast to one shape by NumPy's rule: aligned at the last axis, an extent of 1
 // stretches to the other. They are converted to one element type by NumPy's table (see the package
-// comment), which op may restrict. The error is of kind [ErrShape], [ErrDType] or [ErrDevice].
+// comment), which op may restrict. The error is of kind [ErrShape], [ErrDType] or [ErrDevice], or
+// [ErrUnsupported] if op is not in the table of package ops.
 func Apply(op *ops.Op, in ...*Tensor) *Tensor {
+	if op == nil || ops.ByName(op.Name) != op {
+		return fail("apply", ErrUnsupported, "operation is not one of ops.All", in...)
+	}
 	if len(in) != op.Arity {
 		return fail(op.Name, ErrShape, fmt.Sprintf("%d operands, want %d", len(in), op.Arity), in...)
 	}

@@ -84,8 +84,19 @@ func failWith(op string, err error, in ...*Tensor) *Tensor {
 }
 
 // Fail returns a tensor that carries err as an [*OpError] of operation op on the operands in, for
-// packages that compose operations of their own. The line it names is the first outside weft.
-func Fail(op string, err error, in ...*Tensor) *Tensor { return failWith(op, err, in...) }
+// packages that compose operations of their own. The line it names is the first outside weft. If one of
+// in carries an error already, that is passed on, as by every operation.
+func Fail(op string, err error, in ...*Tensor) *Tensor {
+	for _, t := range in {
+		if t != nil && t.err != nil {
+			return t
+		}
+	}
+	if err == nil {
+		err = errors.New("failed")
+	}
+	return failWith(op, err, in...)
+}
 
 const module = "github.com/weft-go/weft/"
 

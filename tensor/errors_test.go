@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/backend/cpu"
+	"github.com/weft-go/weft/ops"
 	"github.com/weft-go/weft/tensor"
 )
 
@@ -206,6 +207,36 @@ func TestStickyErrors(t *testing.T) {
 	}
 }
 
+// TestNil asks and uses what is nil, or was made without its New function: none panics.
+func TestNil(t *testing.T) {
+	bad := tensor.New([]float32{1}, 2)
+	for name, d := range map[string]*tensor.Device{"nil": bad.Device(), "zero": {}} {
+		t.Run(name+" device", func(t *testing.T) {
+			if d.Name() != "none" || d.String() != "none" || d.Info().Adapter != "" {
+				t.Errorf("name %q, text %q, info %v", d.Name(), d.String(), d.Info())
+			}
+			if err := d.Close(); !errors.Is(err, tensor.ErrDevice) {
+				t.Errorf("Close: error %v", err)
+			}
+			refused(t, tensor.Ones(tensor.Float32, 2).To(d).Err(), tensor.ErrDevice, "to(float32 [2])")
+			_ = tensor.Stats(d)
+		})
+	}
+	var v *tensor.Var
+	if v.Tensor().Err() == nil || v.Set(tensor.Scalar(1)) == nil {
+		t.Error("a nil Var makes no error")
+	}
+	x := tensor.Ones(tensor.Float32, 2)
+	refused(t, tensor.Apply(nil, x).Err(), tensor.ErrUnsupported, "apply(float32 [2])")
+	refused(t, tensor.Apply(&ops.Op{Name: "add", Arity: 4}, x, x, x, x).Err(), tensor.ErrUnsupported, "not one of ops.All")
+	if tensor.Fail("op", nil, x).Err() == nil {
+		t.Error("Fail without an error carries none")
+	}
+	if err := tensor.Fail("op", io.EOF, x, bad).Err(); err != bad.Err() {
+		t.Errorf("Fail hides the error of an operand behind %v", err)
+	}
+}
+
 // TestReadErrors makes the mistakes of readers.
 func TestReadErrors(t *testing.T) {
 	x := tensor.Iota(tensor.Int32, 2, 3)
@@ -224,6 +255,9 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("Eval: error %v", err)
 	}
 	if s, err := tensor.Format(ctx, huge); err != nil || s != "[1. 1. 1. ... 1. 1. 1.]" {
+		t.Errorf("Format: %q, %v", s, err)
+	}
+	if s, err := tensor.Format(ctx, tensor.Ones(tensor.Float32, 1<<20, 1<<17, 1<<20)); err != nil || !strings.HasPrefix(s, "[[[1. 1. 1. ... 1. 1. 1.]") {
 		t.Errorf("Format: %q, %v", s, err)
 	}
 	_, err = x.Take(0, i32(0, 2)).Matrix(ctx)

@@ -64,7 +64,7 @@ type Counters struct {
 // Stats returns the counters of a device, or of the default one for nil. A warm evaluation, of a
 // structure seen before, adds to PlanHits and neither to Plans nor to Compiled.
 func Stats(d *Device) Counters {
-	if d == nil {
+	if d.none() {
 		var err error
 		if d, err = Default(); err != nil {
 			return Counters{}

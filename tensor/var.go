@@ -30,6 +30,9 @@ func NewVar(t *Tensor) *Var { return &Var{now: t} }
 
 // Tensor returns the elements as they are now, to record operations on.
 func (v *Var) Tensor() *Tensor {
+	if v == nil {
+		return fail("var", errNil, "variable is nil")
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.now
@@ -39,6 +42,9 @@ func (v *Var) Tensor() *Tensor {
 // does; to all of it without any. t broadcasts to the part. Nothing is computed yet. After an error, of
 // kind [ErrShape], [ErrAxis], [ErrIndex] or [ErrDevice] or one that t or v carry, v is as it was.
 func (v *Var) Set(t *Tensor, ranges ...Range) error {
+	if v == nil {
+		return fail("set", errNil, "variable is nil", t).err
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now, ok := v.now.ready("set")
