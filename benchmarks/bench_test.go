@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	_ "github.com/weft-go/weft/backend/wgpu" // for WEFT_DEVICE=wgpu
 	"github.com/weft-go/weft/tensor"
 )
 
@@ -33,30 +34,50 @@ func input(b *testing.B, seed uint64, n int) (*tensor.Tensor, []float32, []float
 func weft(b *testing.B, bytes int, want []float64, tol float64, build func() *tensor.Tensor) {
 	b.Run("weft", func(b *testing.B) {
 		check(b, build(), want, tol)
+		evaluate(b, build)
 		if bytes > 0 {
-			b.SetBytes(int64(bytes))
-		}
-		b.ReportAllocs()
-		for b.Loop() {
-			y := build()
-			if err := tensor.Eval(ctx, y); err != nil {
-				b.Fatal(err)
-			}
-			wait(b, y)
-			y.Release()
+			b.ReportMetric(float64(bytes)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
 		}
 	})
+}
+
+// evaluate evaluates what build records, b.N times, with the waiting for the device in the time. A GPU is waited for after
+// every few evaluations: what takes a fraction of a millisecond would drown in the trip back to the program.
+func evaluate(b *testing.B, build func() *tensor.Tensor) {
+	const ahead = 20
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		y := build()
+		if err := tensor.Eval(ctx, y); err != nil {
+			b.Fatal(err)
+		}
+		if (i+1)%ahead == 0 || i+1 == b.N {
+			wait(b, y)
+		}
+		y.Release()
+	}
+	b.StopTimer()
+}
+
+// onGPU reports whether the default device is not the CPU.
+func onGPU(b *testing.B) bool {
+	d, err := tensor.Default()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d.Info().Name != "cpu"
 }
 
 // peer times f, another library's way to the same result.
 func peer(b *testing.B, name string, bytes int, f func()) {
 	b.Run(name, func(b *testing.B) {
-		if bytes > 0 {
-			b.SetBytes(int64(bytes))
-		}
 		b.ReportAllocs()
 		for b.Loop() {
 			f()
+		}
+		if bytes > 0 {
+			b.ReportMetric(float64(bytes)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
 		}
 	})
 }

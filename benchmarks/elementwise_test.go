@@ -9,10 +9,17 @@ import (
 	"github.com/weft-go/weft/tensor"
 )
 
-const vector = 10_000_000
+// length returns how many numbers a vector has: enough that a GPU is not done at once.
+func length(b *testing.B) int {
+	if onGPU(b) {
+		return 100_000_000
+	}
+	return 10_000_000
+}
 
 // BenchmarkFMA is a·b + 42 on vectors: one kernel, bound by memory.
 func BenchmarkFMA(b *testing.B) {
+	vector := length(b)
 	x, _, xs := input(b, 1, vector)
 	y, _, ys := input(b, 2, vector)
 	want := make([]float64, vector)
@@ -29,6 +36,7 @@ func BenchmarkFMA(b *testing.B) {
 
 // BenchmarkChain is gelu(a·b + 1)·2 - b: six operations, one kernel.
 func BenchmarkChain(b *testing.B) {
+	vector := length(b)
 	x, _, xs := input(b, 1, vector)
 	y, _, ys := input(b, 2, vector)
 	want := make([]float64, vector)
@@ -45,6 +53,7 @@ func BenchmarkChain(b *testing.B) {
 
 // BenchmarkUnary is one transcendental function of a vector, beside a loop over package math.
 func BenchmarkUnary(b *testing.B) {
+	vector := length(b)
 	x, _, xs := input(b, 1, vector)
 	for _, c := range []struct {
 		name string
@@ -85,4 +94,62 @@ func BenchmarkTiny(b *testing.B) {
 		}
 	})
 	peer(b, "gonum", 0, func() { floats.AddTo(want, xs, ys) })
+}
+
+// BenchmarkTransfer moves 100 MB to the device and back, and reads 4 bytes.
+func BenchmarkTransfer(b *testing.B) {
+	const n = 25_000_000
+	d, err := tensor.Default()
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, host, _ := input(b, 1, n)
+	rate := func(b *testing.B) { b.ReportMetric(4*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s") }
+	b.Run("Upload/weft", func(b *testing.B) {
+		for b.Loop() {
+			x := tensor.Wrap(host).To(d).AddScalar(0) // a kernel that reads it, so that it has to be there
+			if err := tensor.Eval(ctx, x); err != nil {
+				b.Fatal(err)
+			}
+			wait(b, x)
+			x.Release()
+		}
+		rate(b)
+	})
+	x := tensor.Randn(tensor.Float32, 1, n)
+	if err := tensor.Eval(ctx, x); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("Download/weft", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := tensor.Data[float32](ctx, x); err != nil {
+				b.Fatal(err)
+			}
+		}
+		rate(b)
+	})
+	b.Run("Item/weft", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := tensor.Item[float32](ctx, x.Select(0, 7)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkDependent is 1,000 additions of 16 elements, each on the result of the one before and all evaluated apart.
+func BenchmarkDependent(b *testing.B) {
+	x, _, _ := input(b, 1, 16)
+	b.Run("1000/weft", func(b *testing.B) {
+		for b.Loop() {
+			y := x
+			for range 1000 {
+				y = y.AddScalar(1)
+				if err := tensor.Eval(ctx, y); err != nil {
+					b.Fatal(err)
+				}
+			}
+			wait(b, y)
+		}
+	})
 }

@@ -15,7 +15,11 @@ import (
 
 // BenchmarkMatMul multiplies square matrices of float32.
 func BenchmarkMatMul(b *testing.B) {
-	for _, n := range []int{64, 256, 512, 1024, 2048} {
+	sizes := []int{64, 256, 512, 1024, 2048}
+	if onGPU(b) {
+		sizes = append(sizes, 4096)
+	}
+	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			x, xn, xs := input(b, 1, n*n)
 			y, yn, ys := input(b, 2, n*n)
@@ -24,14 +28,7 @@ func BenchmarkMatMul(b *testing.B) {
 			product.Mul(mat.NewDense(n, n, xs), mat.NewDense(n, n, ys))
 			b.Run("weft", func(b *testing.B) {
 				check(b, mx.MatMul(my).Reshape(n*n), product.RawMatrix().Data, 1e-5)
-				for b.Loop() {
-					z := mx.MatMul(my)
-					if err := tensor.Eval(ctx, z); err != nil {
-						b.Fatal(err)
-					}
-					wait(b, z)
-					z.Release()
-				}
+				evaluate(b, func() *tensor.Tensor { return mx.MatMul(my) })
 				flops(b, n)
 			})
 			general := func(v []float32) blas32.General { return blas32.General{Rows: n, Cols: n, Stride: n, Data: v} }
@@ -98,14 +95,7 @@ func BenchmarkMNIST(b *testing.B) {
 		}
 	}
 	b.Run(strings.ToLower(fmt.Sprintf("%dimages/weft", batch)), func(b *testing.B) {
-		for b.Loop() {
-			y := net.Forward(images)
-			if err := tensor.Eval(ctx, y); err != nil {
-				b.Fatal(err)
-			}
-			wait(b, y)
-			y.Release()
-		}
+		evaluate(b, func() *tensor.Tensor { return net.Forward(images) })
 		b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "images/s")
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 // BenchmarkReduce reduces a vector to a number.
 func BenchmarkReduce(b *testing.B) {
+	vector := length(b)
 	x, _, xs := input(b, 1, vector)
 	_, std := stat.PopMeanStdDev(xs, nil)
 	for _, c := range []struct {
