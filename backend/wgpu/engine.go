@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/weft-go/weft/backend"
@@ -31,6 +32,8 @@ type engine struct {
 	last    driver.Ticket // of the last submission
 	waiting bool          // a goroutine will settle when last is done
 	staging []memory      // readback buffers not in use
+	checked bool          // WEFT_CHECK=1: indices out of range are errors
+	checks  *checks       // of the Run that is recording, if checked
 
 	dispatches int64
 }
@@ -45,6 +48,7 @@ func newEngine(dev driver.Device) (*engine, error) {
 	e.pool = pool{free: make(map[int][]pooled), limit: poolLimit}
 	e.groups = groups{byKey: make(map[groupKey]driver.Group), byBuffer: make(map[driver.Buffer][]groupKey)}
 	e.kernels = newKernels()
+	e.checked = os.Getenv("WEFT_CHECK") == "1"
 	var err error
 	if e.arena, err = dev.NewBuffer("parameters", batchArgs, driver.Uniform); err != nil {
 		return nil, errors.Join(translate(err), dev.Close())
@@ -60,6 +64,11 @@ const poolLimit = 8 << 30
 func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	var mine *checks
+	if e.checked {
+		mine = &checks{}
+		defer mine.release(e)
+	}
 	for i := range steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -67,8 +76,14 @@ func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
 		if e.closed {
 			return errClosed
 		}
+		e.checks = mine
 		if err := e.step(&steps[i]); err != nil {
 			return fmt.Errorf("wgpu: step %d of %d: %w", i+1, len(steps), err)
+		}
+	}
+	if mine != nil {
+		if err := mine.verify(ctx, e); err != nil {
+			return err
 		}
 	}
 	e.settle()
@@ -130,7 +145,7 @@ func (e *engine) Info() backend.Info {
 		Features:    []string{e.info.Features.String()},
 		Software:    e.info.Type == driver.Software,
 		MaxBytes:    e.maxBytes(),
-		MaxOperands: int(min(e.info.Limits.StorageSlots, maxSlots)),
+		MaxOperands: int(min(e.info.Limits.StorageSlots, maxSlots)) - int(flag(e.checked)), // a slot is for reports
 		Kernels:     e.dispatches,
 		Compiled:    e.kernels.compiled,
 		BytesInUse:  e.pool.inUse,

@@ -24,7 +24,7 @@ func (e *engine) Supports(k backend.Kernel) bool {
 		}
 	}
 	switch k.(type) {
-	case *backend.Map, *backend.MatMul:
+	case *backend.Map, *backend.MatMul, *backend.Gather:
 		return true
 	}
 	return false
@@ -37,6 +37,8 @@ func (e *engine) lower(s *backend.Step) error {
 		return e.lowerMap(s, k)
 	case *backend.MatMul:
 		return e.lowerMatMul(s, k)
+	case *backend.Gather:
+		return e.lowerGather(s, k)
 	}
 	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
 }

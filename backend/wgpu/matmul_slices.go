@@ -22,7 +22,7 @@ func (e *engine) addSlices(p *product, parts backend.Operand, key []byte) error 
 	count, stride := k.block.add(slices), k.block.add(apart)
 	r := reader{domain: &k.domain, places: k.places}
 	k.found = func(t *text) { k.sum(t, r, summed(p.acc), word(count), word(stride)) }
-	k.value = func(lane int) string { return sumValue(p.acc, fmt.Sprintf("sum[%d]", lane)) }
+	k.value = func(_ *text, lane int) string { return sumValue(p.acc, fmt.Sprintf("sum[%d]", lane)) }
 	pipe, err := e.pipeline(append(k.appendKey(key), "slices"...), func() (source, error) {
 		functions := ""
 		if summed(p.acc) == ops.Int64 {

@@ -154,6 +154,11 @@ func (d *domain) settle(s *backend.Step) {
 			d.slots[i].wide = false
 		}
 	}
+	d.agree()
+}
+
+// agree takes vectors from operands whose slots cannot give them.
+func (d *domain) agree() {
 	for _, list := range [][]access{d.in, d.out} {
 		for i := range list {
 			a := &list[i]
@@ -165,6 +170,13 @@ func (d *domain) settle(s *backend.Step) {
 			}
 		}
 	}
+}
+
+// single makes a kernel read the elements of input i one by one.
+func (d *domain) single(i int) {
+	d.in[i].mode = modeLanes
+	d.slots[d.in[i].slot].wide = false
+	d.agree()
 }
 
 func (d *domain) anyVector(slot int) bool {

@@ -14,7 +14,7 @@ type postKernel struct {
 
 	// found prints what finding operand 0 takes, once for a quad, and value returns its expression in a lane.
 	found func(t *text)
-	value func(lane int) string
+	value func(t *text, lane int) string
 }
 
 // write prints what a thread does for one quad.
@@ -28,7 +28,7 @@ func (p *postKernel) write(t *text) error {
 	b := newBody(p.body, 4, p.consts)
 	b.load = func(t *text, i int, d ops.DType, lane int) string {
 		if i == 0 {
-			return p.value(lane)
+			return p.value(t, lane)
 		}
 		return r.load(t, i+p.shift, d, lane)
 	}

@@ -11,6 +11,7 @@ import (
 // openTest opens the first adapter. Without one the test is skipped, or fails where WEFT_GPU=require is set.
 func openTest(t testing.TB) *engine {
 	t.Helper()
+	t.Setenv("WEFT_CHECK", "1")
 	b, err := backend.Open("wgpu", 0)
 	if err != nil {
 		if os.Getenv("WEFT_GPU") == "require" {

@@ -1,0 +1,72 @@
+package wgpu
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/wgpu/internal/driver"
+)
+
+// checks are the indices that one Run has the GPU check: for each gather three words of a buffer, which say whether one was
+// out of range, and its value. They make Run wait for what it recorded, so they are for tests and for finding faults
+// (WEFT_CHECK=1).
+type checks struct {
+	status  *buffer
+	extents []int // by gather
+}
+
+const (
+	checkWords = 3
+	mostChecks = 64 // between waits
+)
+
+// add returns the buffer and the word of it in which a gather from an axis of the given extent reports.
+func (c *checks) add(e *engine, extent int) (*buffer, int, error) {
+	if len(c.extents) == mostChecks {
+		if err := c.verify(e.life, e); err != nil {
+			return nil, 0, err
+		}
+	}
+	if c.status == nil {
+		b, err := e.alloc(mostChecks * checkWords * 4)
+		if err != nil {
+			return nil, 0, err
+		}
+		c.status = b
+	}
+	if len(c.extents) == 0 {
+		b := c.status
+		e.batch.commands = append(e.batch.commands, driver.Command{Op: driver.Clear, Dst: b.memory.handle, Size: uint64(b.size)})
+		b.batch = e.batch.id
+	}
+	c.extents = append(c.extents, extent)
+	return c.status, (len(c.extents) - 1) * checkWords, nil
+}
+
+// verify waits for the gathers recorded, and returns an error if an index of theirs was out of range.
+func (c *checks) verify(ctx context.Context, e *engine) error {
+	if len(c.extents) == 0 {
+		return nil
+	}
+	words := make([]byte, len(c.extents)*checkWords*4)
+	if err := e.fetch(ctx, c.status, 0, words); err != nil {
+		return err
+	}
+	for i, extent := range c.extents {
+		if w := words[i*checkWords*4:]; binary.LittleEndian.Uint32(w) != 0 {
+			index := int64(binary.LittleEndian.Uint64(w[4:]))
+			return fmt.Errorf("wgpu: gather: index %d of an axis of extent %d: %w", index, extent, backend.ErrIndex)
+		}
+	}
+	c.extents = c.extents[:0]
+	return nil
+}
+
+// release gives the buffer back.
+func (c *checks) release(e *engine) {
+	if c.status != nil {
+		e.release(c.status)
+	}
+}
