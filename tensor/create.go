@@ -249,5 +249,5 @@ func (t *Tensor) OneHot(n int, d DType) *Tensor {
 	case n < 0:
 		return fail("onehot", ErrShape, fmt.Sprintf("%d classes", n), t)
 	}
-	return t.Unsqueeze(-1).Equal(index(t.dev, n)).Cast(d)
+	return named("onehot", t.Unsqueeze(-1).Equal(index(t.dev, n)).Cast(d), t)
 }

@@ -83,6 +83,21 @@ func failWith(op string, err error, in ...*Tensor) *Tensor {
 	return fail(op, err, err.Error(), in...)
 }
 
+// named returns r, the result of op on the operands in, which op left to other operations: an error that
+// one of them made is told as op's own.
+func named(op string, r *Tensor, in ...*Tensor) *Tensor {
+	var e *OpError
+	if !errors.As(r.err, &e) {
+		return r
+	}
+	for _, t := range in {
+		if t != nil && t.err == r.err { //nolint:errorlint // it is passed on as it is
+			return r
+		}
+	}
+	return fail(op, e.Kind, e.Reason, in...)
+}
+
 // Fail returns a tensor that carries err as an [*OpError] of operation op on the operands in, for
 // packages that compose operations of their own. The line it names is the first outside weft. If one of
 // in carries an error already, that is passed on, as by every operation.

@@ -162,6 +162,28 @@ func TestErrorLine(t *testing.T) {
 	}
 }
 
+// TestErrorNames tests that an operation made of others names itself and its operands where one of those refuses.
+func TestErrorNames(t *testing.T) {
+	x, y := tensor.Ones(tensor.Float32, 2, 3), tensor.Ones(tensor.Float32, 5)
+	most := 1 << 59
+	for want, got := range map[string]*tensor.Tensor{
+		"layer_norm(float32 [2 3], float32 [5]): shapes":               x.LayerNorm(y, nil, 0),
+		"layer_norm(float32 [2 3], float32 [3], float32 [5]): shapes":  x.LayerNorm(tensor.Ones(tensor.Float32, 3), y, 0),
+		"rms_norm(float32 [2 3], float32 [5]): shapes":                 x.RMSNorm(y, 0),
+		"onehot(int32 [2 3]): shape [2 3 576460752303423488]":          x.Cast(tensor.Int32).OneHot(most, tensor.Float32),
+		"stack(float32 [2 3], float32 [5]): axis 7":                    tensor.Stack(7, x, y),
+		"repeat(float32 [2 3]): shape [2 3 576460752303423488]":        x.Repeat(most, 1),
+		"tile(float32 [5]): shape [576460752303423488 5]":              y.Tile(most),
+		"outer(float32 [1073741824], float32 [1073741824]): shape [10": tensor.Ones(tensor.Float32, 1<<30).Outer(tensor.Ones(tensor.Float32, 1<<30)),
+	} {
+		if err := got.Err(); err == nil || !strings.HasPrefix(err.Error(), "tensor: "+want) {
+			t.Errorf("error %v, want %s…", err, want)
+		} else if !errors.Is(err, tensor.ErrShape) && !errors.Is(err, tensor.ErrAxis) {
+			t.Errorf("error %v of kind %v", err, errors.Unwrap(err))
+		}
+	}
+}
+
 // TestStickyErrors calls methods on tensors that carry an error, are nil or zero: none panics, each passes the error on.
 func TestStickyErrors(t *testing.T) {
 	bad := tensor.New([]float32{1}, 2)

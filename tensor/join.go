@@ -18,7 +18,7 @@ func Stack(axis int, ts ...*Tensor) *Tensor {
 	in := make([]*Tensor, len(ts))
 	for i, t := range ts {
 		if in[i] = t.Unsqueeze(axis); in[i].err != nil {
-			return in[i]
+			return named("stack", in[i], ts...)
 		}
 	}
 	return concat("stack", axis, in)
@@ -249,7 +249,7 @@ func (t *Tensor) times(op string, n, axis, where int) *Tensor {
 	wide[a+where] = n
 	shape := t.Shape()
 	shape[a] = d * n
-	return v.BroadcastTo(wide...).Reshape(shape...)
+	return named(op, v.BroadcastTo(wide...).Reshape(shape...), t)
 }
 
 // Roll returns t shifted by n positions along axis; what leaves at the end comes in at the beginning,

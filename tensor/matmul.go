@@ -84,5 +84,5 @@ func (t *Tensor) Outer(y *Tensor) *Tensor {
 	if t.Err() == nil && y.Err() == nil && (t.Rank() != 1 || y.Rank() != 1) {
 		return fail("outer", ErrShape, "operands need one axis each", t, y)
 	}
-	return t.Unsqueeze(-1).Mul(y)
+	return named("outer", t.Unsqueeze(-1).Mul(y), t, y)
 }

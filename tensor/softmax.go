@@ -59,7 +59,7 @@ func (t *Tensor) LayerNorm(weight, bias *Tensor, eps float64) *Tensor {
 	}
 	d, squares := r.centred()
 	y := d.Mul(r.keep(squares.MulScalar(1 / float64(r.n)).AddScalar(eps).Rsqrt()))
-	return affine(y, weight, bias).Cast(r.result)
+	return named("layer_norm", affine(y, weight, bias).Cast(r.result), t, weight, bias)
 }
 
 // RMSNorm returns t / √(mean(t²) + eps), the mean taken along the last axis, times weight, which
@@ -71,7 +71,7 @@ func (t *Tensor) RMSNorm(weight *Tensor, eps float64) *Tensor {
 		return r.bad
 	}
 	y := r.in.Mul(r.keep(r.mean(r.in.Square()).AddScalar(eps).Rsqrt()))
-	return affine(y, weight, nil).Cast(r.result)
+	return named("rms_norm", affine(y, weight, nil).Cast(r.result), t, weight)
 }
 
 // affine returns y·weight + bias, of which either may be nil.
