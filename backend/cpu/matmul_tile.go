@@ -121,7 +121,7 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 	c := take[T](w.scratch, m*n)
 	a, b := p.factors(batch)
 	depth := p.kern.depth
-	if p.byColumns(&b, n) {
+	if p.byColumns(&b) {
 		depth = min(depth, rowDepth)
 	}
 	if p.k <= depth {
@@ -149,7 +149,7 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 in
 	mark := w.mark()
 	defer w.release(mark)
 	m, n, k := m1-m0, n1-n0, k1-k0
-	if p.byColumns(b, n) {
+	if p.byColumns(b) {
 		x, lda := p.panel(w, a, 1, false, m0, m1, k0, k1)
 		y, ldb := b.data, b.col
 		if b.columns == nil {
@@ -166,12 +166,12 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 in
 	p.kern.mul(m, n, k, x, lda, y, ldb, c, n)
 }
 
-// byColumns reports whether it is quicker to sum rows of c than elements, for n columns of it.
-func (p *gemm[T, S]) byColumns(b *factor[T], n int) bool {
+// byColumns reports whether it is quicker to sum rows of c than elements. That must not depend on the tile.
+func (p *gemm[T, S]) byColumns(b *factor[T]) bool {
 	switch {
 	case b.columns != nil:
 		return p.m <= fewRows || p.k <= fewTerms
-	case !b.computed() && b.row == 1 && b.col >= n:
+	case !b.computed() && b.row == 1 && b.col >= p.n:
 		return p.m <= fewRows || p.k < minDot
 	}
 	return false

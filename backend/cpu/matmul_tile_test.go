@@ -20,7 +20,7 @@ type mulCase[T term] struct {
 // strided returns r rows of k numbers at one of several strides.
 func strided[T term](rng *rand.Rand, r, k int, how string, gen func() T) matrix[T] {
 	m := matrix[T]{row: k, col: 1}
-	size := r * k
+	size := r*k + r + k
 	switch how {
 	case "transposed":
 		m.row, m.col = 1, r
@@ -31,6 +31,8 @@ func strided[T term](rng *rand.Rand, r, k int, how string, gen func() T) matrix[
 		m.off, m.row, m.col = max(0, size-1), -k, -1
 	case "broadcast":
 		m.row, m.col = 0, 1
+	case "overlapping":
+		m.row, m.col = 1, 1
 	case "offset":
 		m.off, m.row = 1, k+1
 		size = 1 + r*(k+1)
@@ -42,7 +44,7 @@ func strided[T term](rng *rand.Rand, r, k int, how string, gen func() T) matrix[
 	return m
 }
 
-var strideKinds = []string{"dense", "transposed", "sliced", "reversed", "broadcast", "offset"}
+var strideKinds = []string{"dense", "transposed", "sliced", "reversed", "broadcast", "offset", "overlapping"}
 
 // product runs c and returns its result, of type d.
 func (c mulCase[T]) product(t testing.TB, kern *gemmKernel[T], d ops.DType) []byte {
@@ -227,6 +229,9 @@ func TestProductThreads(t *testing.T) {
 		m, n, k := size[0], size[1], size[2]
 		c := mulCase[float32]{m, n, k, strided(rng, m, k, "dense", gen), strided(rng, n, k, "transposed", gen)}
 		c64 := mulCase[float64]{m, n, k, strided(rng, m, k, "dense", gen64), strided(rng, n, k, "transposed", gen64)}
+		if size[0] == 3 {
+			c.b.row, c.b.col = 1, 300 // rows that overlap
+		}
 		var want, want64 string
 		for _, procs := range []int{1, 2, 4, 16} {
 			runtime.GOMAXPROCS(procs)
