@@ -28,7 +28,7 @@ func (s *suite) testChains(t tb) {
 		count = 40
 	}
 	for i := range count {
-		t.Run(fmt.Sprint(i), func(t tb) {
+		s.leaf(t, fmt.Sprint(i), func(t tb) {
 			in := s.draw(t)
 			home := []ops.DType{ops.Float32, ops.Float32, ops.Float16, ops.BFloat16, ops.Float64, ops.Int32, ops.Uint32, ops.Int64, ops.Uint8, ops.Int8}
 			c := newChain(in, home[i%len(home)])

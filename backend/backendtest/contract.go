@@ -103,6 +103,11 @@ func (s *suite) testOrder(t tb) {
 	s.run1(t, adder(x, y, n, 1))
 	s.holds(t, "a run after a write", y, 0)
 
+	st := adder(x, y, n, 5)
+	s.run1(t, st)
+	st.In[0], st.Out[0], st.Consts[0] = backend.Operand{}, backend.Operand{}, 0 // Run keeps no step
+	s.holds(t, "a step changed after Run", y, 4)
+
 	src := floats(n, 7)
 	s.write(t, x, 0, src)
 	copy(src, floats(n, 8)) // Write has its own copy

@@ -12,8 +12,10 @@
 //	go test -run 'Conformance/map/exp/float32' ./backend/cpu
 //
 // runs one of them. Inputs are random and differ from run to run; the seed is logged, and WEFT_SEED=n repeats
-// it, whichever subtests run. With -short fewer inputs are drawn. A kernel for which the backend's Supports is
-// false is skipped and counted at the end of the log, which -v shows; WEFT_STRICT=1 makes each a failure.
+// it, whichever subtests run. With -short fewer inputs are drawn, and on a software device, which compiles slowly
+// what it runs slowly, one in eight of the subtests for a type runs, others with another seed. A kernel for which the
+// backend's Supports is false is skipped and counted at the end of the log, which -v shows; WEFT_STRICT=1 makes
+// each a failure.
 //
 // # What is tested
 //

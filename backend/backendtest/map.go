@@ -27,7 +27,7 @@ func (s *suite) testOp(t tb, o *ops.Op) {
 		if arg, _, err := o.Infer(operandTypes(o, d)...); err != nil || arg != d {
 			continue // converted first, or not taken at all
 		}
-		t.Run(d.String(), func(t tb) { s.testOpOn(t, o, d) })
+		s.leaf(t, d.String(), func(t tb) { s.testOpOn(t, o, d) })
 	}
 }
 

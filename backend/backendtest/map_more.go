@@ -22,7 +22,7 @@ func (s *suite) testCast(t tb) {
 			if from == to {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s to %s", from, to), func(t tb) {
+			s.leaf(t, fmt.Sprintf("%s to %s", from, to), func(t tb) {
 				in := s.draw(t)
 				kernel := &backend.Map{Body: load1(from, to)}
 				es := edges(from)
@@ -61,7 +61,7 @@ func (s *suite) testCast(t tb) {
 // concatenation does.
 func (s *suite) testCopy(t tb) {
 	for _, d := range ops.DTypes() {
-		t.Run(d.String(), func(t tb) {
+		s.leaf(t, d.String(), func(t tb) {
 			in := s.draw(t)
 			kernel := &backend.Map{Body: load1(d, d)}
 			var trials []*trial
@@ -123,7 +123,7 @@ func (s *suite) concat(t tb, in *inputs, kernel *backend.Map, d ops.DType) {
 // made of.
 func (s *suite) testIndex(t tb) {
 	for _, d := range []ops.DType{ops.Uint8, ops.Int8, ops.Int32, ops.Uint32, ops.Int64} {
-		t.Run(d.String(), func(t tb) {
+		s.leaf(t, d.String(), func(t tb) {
 			in := s.draw(t)
 			var b ops.Builder
 			b.Result(b.Index(b.Operand(d), d, false))

@@ -31,6 +31,7 @@ var parts = []struct {
 
 // TestFaults shows that the suite catches each fault in each family.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, f := range []struct {
 		name   string
 		mutant mutant

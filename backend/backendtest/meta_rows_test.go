@@ -12,6 +12,7 @@ import (
 // TestEveryRow shows that in each row of the table, on each type, an error of one unit in the last place
 // more than the tolerance in one element is caught. With -short each row is tried on some types.
 func TestEveryRow(t *testing.T) {
+	t.Parallel()
 	some := rand.IntN(4)
 	for _, o := range ops.All() {
 		for _, d := range ops.DTypes() {

@@ -191,7 +191,7 @@ func (s *suite) testReducePrograms(t tb) {
 func (s *suite) rowPrograms(t tb, programs []rowProgram, reduce bool) {
 	for i := range programs {
 		p := &programs[i]
-		t.Run(p.name, func(t tb) {
+		s.leaf(t, p.name, func(t tb) {
 			in := s.draw(t)
 			var trials []*trial
 			lengths := rowLengths

@@ -16,13 +16,14 @@ import (
 // Run tests b: every family of kernels on every element type and arrangement in memory against the
 // definitions, and the promises of [backend.Backend]. It closes b.
 //
-// Inputs are random, and the seed is logged: WEFT_SEED=n repeats a run. With -short fewer inputs are drawn;
-// no operation, type or arrangement is left out. Kernels that b does not support are skipped and counted; with
-// WEFT_STRICT=1 each is a failure.
+// Inputs are random, and the seed is logged: WEFT_SEED=n repeats a run. With -short fewer inputs are drawn, but
+// no operation, type or arrangement is left out, unless the device is a [backend.Info].Software one. Kernels that b
+// does not support are skipped and counted; with WEFT_STRICT=1 each is a failure.
 func Run(t *testing.T, b backend.Backend) {
 	t.Helper()
 	s := newSuite(b)
 	s.short = testing.Short()
+	s.sparse = s.short && b.Info().Software
 	s.strict = os.Getenv("WEFT_STRICT") == "1"
 	s.run(testingT{t})
 }
@@ -50,6 +51,7 @@ type suite struct {
 	seed   uint64
 	short  bool
 	strict bool
+	sparse bool           // run one in eight leaves
 	flush  bool           // the backend takes subnormal numbers for 0
 	kept   int            // trials run
 	skips  map[string]int // kernels not supported, by family and type
@@ -115,12 +117,20 @@ func (s *suite) skipped() string {
 }
 
 // draw returns the source of random inputs of test t: the same whichever other tests run.
-func (s *suite) draw(t tb) *inputs {
+func (s *suite) draw(t tb) *inputs { return s.source(t.Name()) }
+
+func (s *suite) source(name string) *inputs {
 	h := fnv.New64a()
-	name := t.Name()
 	if i := strings.IndexByte(name, '/'); i >= 0 {
 		name = name[i:] // without the name of the test that calls Run
 	}
 	h.Write([]byte(name)) // never fails
 	return &inputs{rand.New(rand.NewPCG(s.seed, h.Sum64())), s.flush}
+}
+
+// leaf runs a subtest, one of many that differ in an operation or a type alone.
+func (s *suite) leaf(t tb, name string, f func(tb)) {
+	if !s.sparse || s.source(t.Name()+"/"+name).IntN(8) == 0 {
+		t.Run(name, f)
+	}
 }
