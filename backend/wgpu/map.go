@@ -24,7 +24,7 @@ func (e *engine) Supports(k backend.Kernel) bool {
 		}
 	}
 	switch k.(type) {
-	case *backend.Map, *backend.MatMul, *backend.Gather:
+	case *backend.Map, *backend.MatMul, *backend.Conv, *backend.Gather:
 		return true
 	}
 	return false
@@ -37,6 +37,8 @@ func (e *engine) lower(s *backend.Step) error {
 		return e.lowerMap(s, k)
 	case *backend.MatMul:
 		return e.lowerMatMul(s, k)
+	case *backend.Conv:
+		return e.lowerConv(s, k)
 	case *backend.Gather:
 		return e.lowerGather(s, k)
 	}

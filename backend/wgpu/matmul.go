@@ -18,6 +18,7 @@ type product struct {
 	rest, out   []backend.Operand // of post from its operand 1 on, and the results: [batch… m n]
 	consts      []uint64
 	exchanged   bool
+	image       *image // of a convolution, which is what right then holds
 }
 
 func (e *engine) lowerMatMul(s *backend.Step, k *backend.MatMul) error {
@@ -37,9 +38,7 @@ func newProduct(s *backend.Step, k *backend.MatMul) *product {
 		left: s.In[:na:na], right: s.In[na : na+nb : na+nb], rest: s.In[na+nb:], out: s.Out,
 	}
 	p.mergeBatch(s.Shape[:rank-2])
-	if p.k == 0 {
-		p.fillEmpty()
-	}
+	p.fillEmpty()
 	p.foldBatch()
 	if p.wantsExchange() {
 		p.exchange()
@@ -47,11 +46,11 @@ func newProduct(s *backend.Step, k *backend.MatMul) *product {
 	return p
 }
 
-// fillEmpty puts memory that is never read where factors without elements have none.
+// fillEmpty gives factors without elements some memory, which is never read.
 func (p *product) fillEmpty() {
 	for _, list := range [][]backend.Operand{p.left, p.right} {
 		for i := range list {
-			if list[i].Buf != nil {
+			if b := list[i].Buf; b != nil && b.Size() == 0 {
 				list[i].Buf = p.out[0].Buf
 			}
 		}
@@ -180,7 +179,7 @@ func summed(acc ops.DType) ops.DType {
 // multiply records the dispatches of a product: one, or one that sums slices of K apart and one that adds these up and
 // runs Post.
 func (e *engine) multiply(p *product, c choice, key []byte) error {
-	key = append(key, flag(p.exchanged))
+	key = append(key, flag(p.exchanged)|flag(p.image != nil)<<1)
 	if c.slices <= 1 {
 		return e.launchProduct(p, c, key)
 	}
@@ -196,17 +195,17 @@ func (e *engine) multiply(p *product, c choice, key []byte) error {
 	return e.addSlices(p, part.out[0], key)
 }
 
-// identity is the Post of a part of a sum, of each type that sums are held in.
-var identity = map[ops.DType]*ops.Expr{}
-
-func init() {
-	for _, d := range []ops.DType{ops.Float32, ops.Int32, ops.Uint32, ops.Int64} {
+// loads are the programs that load an element and do no more, by type.
+var loads = func() (list map[ops.DType]*ops.Expr) {
+	list = make(map[ops.DType]*ops.Expr)
+	for _, d := range ops.DTypes() {
 		var b ops.Builder
 		b.Result(b.Load(b.Operand(d), false))
 		e := b.Expr()
-		identity[d] = &e
+		list[d] = &e
 	}
-}
+	return list
+}()
 
 // apart is the elements from one slice's sums to the next: whole fours, which vector loads are aligned to.
 func (p *product) apart() int { return ceil(p.m*p.n, 4) * 4 }
@@ -217,7 +216,7 @@ func (p *product) partial(scratch *buffer, slices int) *product {
 	nb := len(p.batch)
 	part := *p
 	part.batch = append(p.batch.Clone(), slices)
-	part.post, part.rest = identity[summed(p.acc)], nil
+	part.post, part.rest = loads[summed(p.acc)], nil
 	l := backend.Layout{Shape: append(part.batch.Clone(), p.m, p.n), Strides: part.batch.Strides()}
 	for a := range l.Strides {
 		l.Strides[a] *= p.apart()
@@ -233,6 +232,9 @@ func (p *product) partial(scratch *buffer, slices int) *product {
 		}
 		return list
 	}
-	part.left, part.right = spread(p.left), spread(p.right)
+	part.left = spread(p.left)
+	if p.image == nil {
+		part.right = spread(p.right)
+	}
 	return &part
 }

@@ -36,7 +36,7 @@ type productKernel struct {
 	gridColumns, total    int
 	tileRows, tileColumns int
 	places                []place // of the inputs, then of the outputs
-	constWord             int
+	constWord, imageWord  int
 	block                 block
 }
 
@@ -52,6 +52,9 @@ const (
 // across reports whether an operand is best read along K, which is the last axis of A's inputs and the one before the last of
 // B's.
 func (p *product) across(list []backend.Operand, left bool) bool {
+	if p.image != nil && !left {
+		return false
+	}
 	for _, o := range list {
 		nb := len(p.batch)
 		side, deep := o.Layout.Strides[nb+1], o.Layout.Strides[nb]
@@ -82,7 +85,7 @@ func newProductKernel(p *product, c choice) *productKernel {
 	k := &productKernel{p: p, choice: c, sum: summed(p.acc), sliced: c.slices > 1}
 	k.sides[0] = factor{name: "a", e: p.a, lanes: 4, across: c.line.rows > 0 || p.across(p.left, true)}
 	k.sides[1] = factor{name: "b", e: p.b, lanes: 4, first: len(p.left), across: p.across(p.right, false)}
-	if c.direct {
+	if c.direct > 0 {
 		k.sides[0].across, k.sides[0].lanes, k.sides[1].across = true, 1, false
 	}
 	switch {
@@ -97,7 +100,7 @@ func newProductKernel(p *product, c choice) *productKernel {
 	k.shape = append(p.batch.Clone(), p.m, p.n)
 	for i, o := range s.In {
 		l := o.Layout
-		if i < len(p.left) && !k.sides[0].across || i >= len(p.left) && i < len(p.left)+len(p.right) && k.sides[1].across {
+		if right := i - len(p.left); right < 0 && !k.sides[0].across || right >= 0 && right < len(p.right) && k.sides[1].across {
 			l = transposed(l)
 		}
 		k.layouts = append(k.layouts, l)
@@ -105,8 +108,11 @@ func newProductKernel(p *product, c choice) *productKernel {
 	for _, o := range s.Out {
 		k.layouts = append(k.layouts, o.Layout)
 	}
-	k.domain.plain = c.plain
+	k.domain.plain = c.plain || len(p.out[0].Layout.Shape) > len(k.shape)
 	k.reach(&s)
+	if p.image != nil {
+		k.single(len(p.left))
+	}
 	return k
 }
 
@@ -126,15 +132,21 @@ func (k *productKernel) parameters(total, columns int) {
 		k.places[i] = b.addLayout(l)
 	}
 	k.constWord = b.addConsts(k.p.consts)
+	if k.p.image != nil {
+		k.imageWord = len(b.words)
+		for _, d := range append(k.p.image.result.Clone(), k.p.image.extents...) {
+			b.add(d)
+		}
+	}
 }
 
 // appendKey appends what tells variants of one MatMul apart.
 func (k *productKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(k.p.batch)), byte(k.line.rows), byte(k.line.columns), byte(k.mask), flag(k.sliced), flag(k.direct))
+	b = append(b, byte(len(k.p.batch)), byte(k.line.rows), byte(k.line.columns), byte(k.mask), flag(k.sliced), byte(k.direct))
 	for _, n := range []int{k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
 		b = append(b, byte(n), byte(n>>8))
 	}
-	b = append(b, byte(k.loop), flag(k.unroll), flag(k.sides[0].across), flag(k.sides[1].across))
+	b = append(b, byte(len(k.p.out[0].Layout.Shape)), byte(k.loop), flag(k.unroll), flag(k.sides[0].across), flag(k.sides[1].across))
 	return k.domain.appendKey(b)
 }
 
@@ -143,27 +155,42 @@ func (k *productKernel) source() (source, error) {
 	var t text
 	args := blockSize(len(k.block.words))
 	declare(&t, k.slots, args)
-	for i := range k.sides {
-		if err := k.writeLoad(&t, &k.sides[i]); err != nil {
-			return source{}, err
-		}
-	}
-	if err := k.writeFinish(&t); err != nil {
+	if err := k.writeFunctions(&t); err != nil {
 		return source{}, err
 	}
 	shared := 0
 	switch {
-	case k.direct:
+	case k.direct > 0:
 		k.writeDirect(&t)
 	case k.line.rows > 0:
 		shared = k.writeLine(&t)
 	default:
 		shared = k.writeTile(&t)
 	}
+	family := "matmul"
+	if k.p.image != nil {
+		family = "conv"
+	}
 	return source{
-		label: label("matmul", opNames(k.p.post)), wgsl: shaders.Prelude(t.String()) + t.String(),
+		label: label(family, opNames(k.p.post)), wgsl: shaders.Prelude(t.String()) + t.String(),
 		slots: k.slots, args: args, shared: uint32(shared),
 	}, nil
+}
+
+// writeFunctions prints the functions that load the factors and that finish a result.
+func (k *productKernel) writeFunctions(t *text) error {
+	if err := k.writeLoad(t, &k.sides[0]); err != nil {
+		return err
+	}
+	if k.p.image != nil {
+		k.writeImage(t)
+	} else if err := k.writeLoad(t, &k.sides[1]); err != nil {
+		return err
+	}
+	if len(k.p.out[0].Layout.Shape) > len(k.shape) {
+		return k.writeScattered(t)
+	}
+	return k.writeFinish(t)
 }
 
 // formals are the parameters of a function of coordinates, arguments the batch coordinates a call of it begins with.
@@ -243,15 +270,22 @@ func (k *productKernel) writeFinish(t *text) error {
 	nb := len(k.p.batch)
 	t.line("fn finish(%s, sum: %s) {", k.formals(), quad(k.sum))
 	t.line("if (x%d >= %s || x%d >= %s) { return; }", nb, word(k.sizes[0]), nb+1, word(k.sizes[1]))
-	r := reader{&k.domain, k.places}
+	return k.writePost(t, reader{&k.domain, k.places}, 4, func(lane int) string { return fmt.Sprintf("sum[%d]", lane) })
+}
+
+// writePost prints the rest of a function that runs Post on the sums of some lanes, at coordinates x0…, and stores the results.
+func (k *productKernel) writePost(t *text, r reader, lanes int, sum func(lane int) string) error {
 	first := len(k.p.left) + len(k.p.right) - 1 // operand i of Post is input first+i
 	for i := 1; i < len(k.p.post.In); i++ {
 		r.address(t, first+i, fmt.Sprintf("i%d", first+i), &k.in[first+i])
 	}
-	b := newBody(k.p.post, 4, k.constWord)
+	b := newBody(k.p.post, lanes, k.constWord)
 	b.load = func(t *text, i int, d ops.DType, lane int) string {
-		if i == 0 {
-			return sumValue(d, fmt.Sprintf("sum[%d]", lane))
+		switch {
+		case i == 0:
+			return sumValue(d, sum(lane))
+		case lanes == 1:
+			return r.element(k.in[first+i].slot, d, r.index(first+i, 0))
 		}
 		return r.load(t, first+i, d, lane)
 	}
@@ -266,11 +300,15 @@ func (k *productKernel) writeFinish(t *text) error {
 		at := fmt.Sprintf("o%d", i)
 		n := len(k.in) + i
 		r.address(t, n, at, &k.out[i])
-		bits := make([]string, 4)
+		bits := make([]string, lanes)
 		for lane := range bits {
 			bits[lane] = encode(k.out[i].dtype, b.name(k.p.post.Out[i], lane))
 		}
-		r.storeLanes(t, &k.out[i], at, r.places[n].stride(nb+1), word(k.sizes[1]), bits)
+		if lanes == 1 {
+			r.storeElement(t, &k.out[i], at, bits[0])
+		} else {
+			r.storeLanes(t, &k.out[i], at, r.places[n].stride(len(r.shape)-1), word(k.sizes[1]), bits)
+		}
 	}
 	t.line("}")
 	return nil

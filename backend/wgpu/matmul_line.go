@@ -8,12 +8,12 @@ import (
 
 // writeDirect prints the kernel of a product that threads compute alone.
 func (k *productKernel) writeDirect(t *text) {
-	const across = directThreads / directRows
+	across := directThreads / k.direct
 	if k.sum == ops.Int64 {
 		t.WriteString(int64Quads)
 	}
 	k.open(t, directThreads)
-	t.line("let row = tile / %s * %du + thread / %du;", word(k.tileColumns), directRows, across)
+	t.line("let row = tile / %s * %du + thread / %du;", word(k.tileColumns), k.direct, across)
 	t.line("let column = (tile %% %s * %du + thread %% %du) * 4u;", word(k.tileColumns), across, across)
 	t.line("var c = %s();", quad(k.sum))
 	t.line("for (var k = begin; k < end; k++) {")

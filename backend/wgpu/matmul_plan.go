@@ -52,12 +52,12 @@ const (
 	lineAcross = 2
 )
 
-// A choice is a kernel for a product: a tile, a line if that has rows, or direct, where each thread computes four elements
-// alone.
+// A choice is a kernel for a product: a tile, a line if that has rows, or where direct is not 0 one in which each thread
+// computes four elements alone, and a workgroup that many rows of them.
 type choice struct {
 	tile
 	line   line
-	direct bool
+	direct int
 	plain  bool // see domain
 
 	slice  int // of K, that one workgroup sums; filled in by sized
@@ -71,8 +71,16 @@ const (
 	directWork    = 1 << 20 // multiplications on a CPU
 	directSize    = 64 * 64
 	directThreads = 64
-	directRows    = 16
 )
+
+// directRows returns the rows of a workgroup whose threads work alone.
+func directRows(p *product) int {
+	rows := 1
+	for rows < 16 && rows < p.m {
+		rows *= 4
+	}
+	return rows
+}
 
 // Workgroups that keep a large GPU busy, and bounds of slices. A loop that is not written out makes a trip for each
 // element of K, and software Vulkan miscounts beyond 65,535 trips an invocation.
@@ -88,9 +96,9 @@ func (e *engine) plan(p *product) choice {
 	var c choice
 	switch {
 	case e.info.Type == driver.Software && p.batch.Len()*p.m*p.n*p.k < directWork:
-		c.direct, c.plain = true, true
-	case p.k <= directDepth && p.m*p.n < directSize:
-		c.direct = true
+		c.direct, c.plain = directRows(p), true
+	case p.k <= directDepth && (p.m*p.n < directSize || p.m <= fewRows):
+		c.direct = directRows(p)
 	case p.m <= fewRows && p.acc != ops.Int64:
 		c.line = pickLine(p)
 	default:
@@ -107,7 +115,7 @@ func (e *engine) plan(p *product) choice {
 func (c choice) sized(p *product) choice {
 	most := mostTrips
 	switch {
-	case c.direct:
+	case c.direct > 0:
 		c.depth = 1
 	case c.line.rows > 0:
 		c.depth = lineThreads / c.line.columns
@@ -132,8 +140,8 @@ func (c choice) groups(p *product) int {
 // height and width are the rows and columns of a workgroup.
 func (c choice) height() int {
 	switch {
-	case c.direct:
-		return directRows
+	case c.direct > 0:
+		return c.direct
 	case c.line.rows > 0:
 		return c.line.rows
 	}
@@ -142,8 +150,8 @@ func (c choice) height() int {
 
 func (c choice) width() int {
 	switch {
-	case c.direct:
-		return 4 * directThreads / directRows
+	case c.direct > 0:
+		return 4 * directThreads / c.direct
 	case c.line.rows > 0:
 		return 4 * c.line.columns
 	}

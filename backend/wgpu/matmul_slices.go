@@ -13,8 +13,9 @@ func (e *engine) addSlices(p *product, parts backend.Operand, key []byte) error 
 	nb := len(p.batch)
 	slices, apart := parts.Layout.Shape[nb], parts.Layout.Strides[nb]
 	first := parts
-	first.Layout = backend.Layout{Shape: append(p.batch.Clone(), p.m, p.n)}
-	first.Layout.Strides = append(append([]int(nil), parts.Layout.Strides[:nb]...), parts.Layout.Strides[nb+1:]...)
+	first.Layout = backend.Layout{Shape: p.out[0].Layout.Shape}
+	first.Layout.Strides = append(append([]int(nil), parts.Layout.Strides[:nb]...), p.n)
+	first.Layout.Strides = append(first.Layout.Strides, first.Layout.Shape[nb+1:].Strides()...) // one axis, or those it has merged
 	s := backend.Step{Shape: first.Layout.Shape, In: append([]backend.Operand{first}, p.rest...), Out: p.out}
 
 	k := postKernel{mapKernel: mapKernel{domain: e.newDomain(&s, 0), body: p.post}}

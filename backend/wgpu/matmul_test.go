@@ -90,11 +90,11 @@ func TestMatMulPresets(t *testing.T) {
 		{name: "line of 1", choice: choice{line: line{rows: 1}}, long: true},
 		{name: "line of 4", choice: choice{line: line{rows: 4}}},
 		{name: "line of 8", choice: choice{line: line{rows: 8}}, long: true},
-		{name: "direct", choice: choice{direct: true}},
-		{name: "plain", choice: choice{direct: true, plain: true}},
+		{name: "direct", choice: choice{direct: 16}},
+		{name: "plain", choice: choice{direct: 4, plain: true}},
 		{name: "sliced", choice: choice{tile: smallTile, slices: 3}},
 		{name: "sliced line", choice: choice{line: line{rows: 2}, slices: 3}, long: true},
-		{name: "sliced direct", choice: choice{direct: true, slices: 2}, long: true},
+		{name: "sliced direct", choice: choice{direct: 1, slices: 2}, long: true},
 	} {
 		if testing.Short() && c.long {
 			continue
@@ -123,7 +123,7 @@ func testChoice(t *testing.T, e *engine, c choice, d ops.DType, aligned bool, tu
 	switch {
 	case c.line.rows > 0:
 		m, n, k = c.line.rows-c.line.rows/4, 37, 3*256+1
-	case c.direct:
+	case c.direct > 0:
 		m, n, k = 5, 7, 19
 	}
 	if aligned {
