@@ -54,6 +54,15 @@ func (b *body) width(r ops.Ref) int {
 	return b.lanes
 }
 
+// bits returns the bits of value v, of type d, in each lane.
+func (b *body) bits(v ops.Ref, d ops.DType) []string {
+	bits := make([]string, b.lanes)
+	for lane := range bits {
+		bits[lane] = encode(d, b.name(v, lane))
+	}
+	return bits
+}
+
 // instruction prints instruction i. Reduce and Scan are the kernels' own: they give the value its names.
 func (b *body) instruction(t *text, i int) error {
 	in := &b.e.Code[i]

@@ -175,7 +175,7 @@ func (k *productKernel) writeImage(t *text) {
 	axes := len(im.window)
 	i := len(k.p.left)
 	a, at := &k.in[i], k.places[i]
-	r := reader{&k.domain, k.places}
+	r := reader{domain: &k.domain, places: k.places}
 	t.line("fn load_b(%s) -> %s {", k.formals(), quad(k.sum))
 	t.line("var rest = x%d;", nb)
 	for s := axes - 1; s >= 0; s-- {

@@ -218,7 +218,7 @@ func (k *productKernel) writeLoad(t *text, f *factor) error {
 		of = held(k.sum)
 	}
 	t.line("fn load_%s(%s) -> %s {", f.name, k.formals(), of)
-	r := reader{&k.domain, k.places}
+	r := reader{domain: &k.domain, places: k.places}
 	for i := range f.e.In {
 		r.address(t, f.first+i, fmt.Sprintf("i%d", f.first+i), &k.in[f.first+i])
 	}
@@ -270,7 +270,7 @@ func (k *productKernel) writeFinish(t *text) error {
 	nb := len(k.p.batch)
 	t.line("fn finish(%s, sum: %s) {", k.formals(), quad(k.sum))
 	t.line("if (x%d >= %s || x%d >= %s) { return; }", nb, word(k.sizes[0]), nb+1, word(k.sizes[1]))
-	return k.writePost(t, reader{&k.domain, k.places}, 4, func(lane int) string { return fmt.Sprintf("sum[%d]", lane) })
+	return k.writePost(t, reader{domain: &k.domain, places: k.places}, 4, func(lane int) string { return fmt.Sprintf("sum[%d]", lane) })
 }
 
 // writePost prints the rest of a function that runs Post on the sums of some lanes, at coordinates x0…, and stores the results.

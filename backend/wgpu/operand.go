@@ -47,6 +47,14 @@ type domain struct {
 // newDomain merges the axes of a step and classifies its operands. The last axes axes are the row (for Map, none: kept
 // is then the rank).
 func (e *engine) newDomain(s *backend.Step, axes int) domain {
+	var d domain
+	d.merge(s, axes)
+	d.reach(s)
+	return d
+}
+
+// merge finds the axes.
+func (d *domain) merge(s *backend.Step, axes int) {
 	layouts := make([]backend.Layout, 0, len(s.In)+len(s.Out))
 	for _, o := range s.In {
 		layouts = append(layouts, o.Layout)
@@ -54,11 +62,8 @@ func (e *engine) newDomain(s *backend.Step, axes int) domain {
 	for _, o := range s.Out {
 		layouts = append(layouts, o.Layout)
 	}
-	var d domain
 	d.layouts, d.kept = backend.Collapse(layouts, len(s.Shape)-axes)
 	d.shape = d.layouts[0].Shape
-	d.reach(s)
-	return d
 }
 
 // reach chooses how the operands of a step are reached by the domain's layouts, and binds their buffers.

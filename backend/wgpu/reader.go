@@ -12,7 +12,11 @@ import (
 type reader struct {
 	*domain
 	places []place // of the inputs, then of the outputs
+	tag    string  // ends the names of what belongs to an element, so that a function may hold several
 }
+
+// at returns the name of the address of input k.
+func (r reader) at(k int) string { return fmt.Sprintf("i%d%s", k, r.tag) }
 
 // address prints the position of an operand's first element: its offset and the coordinates times the strides.
 func (r reader) address(t *text, operand int, name string, a *access) {
@@ -37,9 +41,9 @@ func (r reader) same(k int) bool { return r.in[k].mode == modeOne || r.in[k].mod
 // index returns the position of input k, as u32.
 func (r reader) index(k, lane int) string {
 	if r.same(k) || lane == 0 {
-		return fmt.Sprintf("i%d", k)
+		return r.at(k)
 	}
-	return fmt.Sprintf("(i%d + %du * %s)", k, lane, r.places[k].stride(len(r.shape)-1))
+	return fmt.Sprintf("(%s + %du * %s)", r.at(k), lane, r.places[k].stride(len(r.shape)-1))
 }
 
 // load returns the element of input k in a lane. Before the first of four lanes it prints the loads of the words
@@ -49,30 +53,31 @@ func (r reader) load(t *text, k int, d ops.DType, lane int) string {
 	if a.mode != modeVector {
 		return r.element(a.slot, d, r.index(k, lane))
 	}
-	i := fmt.Sprintf("i%d", k)
+	i, w := r.at(k), fmt.Sprintf("w%d%s", k, r.tag)
 	perWord := 4 / d.Size() // of elements; 0 for 8 bytes
 	switch {
 	case d.Size() == 8:
 		if lane == 0 {
-			t.line("let w%d_0 = b%d[%s >> 1u];\nlet w%d_1 = b%d[(%s >> 1u) + 1u];", k, a.slot, i, k, a.slot, i)
+			t.line("let %s_0 = b%d[%s >> 1u];\nlet %s_1 = b%d[(%s >> 1u) + 1u];", w, a.slot, i, w, a.slot, i)
 		}
-		w := fmt.Sprintf("w%d_%d", k, lane/2)
+		w = fmt.Sprintf("%s_%d", w, lane/2)
 		return decode(d, w+"."+"xz"[lane%2:lane%2+1], w+"."+"yw"[lane%2:lane%2+1])
 	case perWord == 1:
 		if lane == 0 {
-			t.line("let w%d = b%d[%s >> 2u];", k, a.slot, i)
+			t.line("let %s = b%d[%s >> 2u];", w, a.slot, i)
 		}
-		return decode(d, fmt.Sprintf("w%d.%c", k, "xyzw"[lane]), "")
+		return decode(d, fmt.Sprintf("%s.%c", w, "xyzw"[lane]), "")
 	case perWord == 2:
+		w = fmt.Sprintf("%s_%d", w, lane/2)
 		if lane%2 == 0 {
-			t.line("let w%d_%d = b%d[(%s >> 1u) + %du];", k, lane/2, a.slot, i, lane/2)
+			t.line("let %s = b%d[(%s >> 1u) + %du];", w, a.slot, i, lane/2)
 		}
-		return decode(d, half(fmt.Sprintf("w%d_%d", k, lane/2), lane%2), "")
+		return decode(d, half(w, lane%2), "")
 	}
 	if lane == 0 {
-		t.line("let w%d = b%d[%s >> 2u];", k, a.slot, i)
+		t.line("let %s = b%d[%s >> 2u];", w, a.slot, i)
 	}
-	return decode(d, fmt.Sprintf("w%d >> %du", k, 8*lane), "")
+	return decode(d, fmt.Sprintf("%s >> %du", w, 8*lane), "")
 }
 
 // half returns the expression of one of the two 16-bit halves of a word, zeros above.
@@ -110,13 +115,9 @@ func (r reader) wordAt(slot int, at string) string {
 // store prints the stores of the lanes of output i, whose first element is at position at, one lane stride apart, and
 // of which those before bound, the extent of the last axis, exist.
 func (m *mapKernel) store(t *text, b *body, i int, at, stride string) {
-	a, v := &m.out[i], m.body.Out[i]
-	bits := make([]string, 4)
-	for lane := range bits {
-		bits[lane] = encode(a.dtype, b.name(v, lane))
-	}
+	a := &m.out[i]
 	last := len(m.shape) - 1
-	reader{&m.domain, m.places}.storeLanes(t, a, at, stride, word(m.extents+last), bits)
+	reader{domain: &m.domain, places: m.places}.storeLanes(t, a, at, stride, word(m.extents+last), b.bits(m.body.Out[i], a.dtype))
 }
 
 // storeLanes prints the stores of four elements of an output, given by their bits.
@@ -126,7 +127,7 @@ func (r reader) storeLanes(t *text, a *access, at, stride, bound string, bits []
 		return
 	}
 	for lane := range bits {
-		t.line("if (x%d + %du < %s) {", len(r.shape)-1, lane, bound)
+		t.line("if (x%d%s + %du < %s) {", len(r.shape)-1, r.tag, lane, bound)
 		position := at
 		if lane > 0 {
 			position = fmt.Sprintf("(%s + %du * %s)", at, lane, stride)
