@@ -267,7 +267,7 @@ func (k *productKernel) writeScattered(t *text) error {
 	for s := range k.p.image.window {
 		t.line("let x%d = p%d_0;", nb+1+s, s)
 	}
-	if err := k.writePost(t, reader{&d, k.places}, 1, func(int) string { return "sum" }); err != nil {
+	if err := k.writePost(t, reader{domain: &d, places: k.places}, 1, func(int) string { return "sum" }); err != nil {
 		return err
 	}
 	t.line("}\nfn finish(%s, sum: %s) {", k.formals(), quad(k.sum))

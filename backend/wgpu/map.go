@@ -24,7 +24,7 @@ func (e *engine) Supports(k backend.Kernel) bool {
 		}
 	}
 	switch k.(type) {
-	case *backend.Map, *backend.MatMul, *backend.Conv, *backend.Gather:
+	case *backend.Map, *backend.Reduce, *backend.Row, *backend.Scan, *backend.MatMul, *backend.Conv, *backend.Gather:
 		return true
 	}
 	return false
@@ -35,6 +35,12 @@ func (e *engine) lower(s *backend.Step) error {
 	switch k := s.Kernel.(type) {
 	case *backend.Map:
 		return e.lowerMap(s, k)
+	case *backend.Reduce:
+		return e.lowerReduce(s, k)
+	case *backend.Row:
+		return e.lowerRow(s, k)
+	case *backend.Scan:
+		return e.lowerScan(s, k)
 	case *backend.MatMul:
 		return e.lowerMatMul(s, k)
 	case *backend.Conv:
