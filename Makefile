@@ -43,7 +43,7 @@ generate-check: ## generated files are those their generators make
 	@git diff --exit-code -- $$(git ls-files '*.s' '*_gen.go') >/dev/null || { echo "go generate changes files"; exit 1; }
 
 .PHONY: golden
-golden: ## make the golden files anew (needs Python with NumPy and SciPy)
+golden: ## make the golden files anew (needs Python with NumPy and mpmath)
 	python3 ops/testdata/golden.py
 
 FUZZTIME ?= 60s
