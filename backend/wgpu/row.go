@@ -1,6 +1,8 @@
 package wgpu
 
 import (
+	"slices"
+
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 	"github.com/weft-go/weft/ops"
@@ -69,14 +71,7 @@ func (e *engine) lowerRows(s *backend.Step, kernel backend.Kernel, body *ops.Exp
 	if s.Shape[:len(s.Shape)-axes].Len() == 0 {
 		return nil
 	}
-	k := &rowKernel{rowProgram: newRowProgram(body), family: kernel.Family()}
-	// A software device takes longer to compile a kernel than to run a small one.
-	k.plain = e.info.Type == driver.Software && s.Shape.Len() < rowPlain
-	k.merge(s, axes)
-	k.orient(s)
-	k.reach(s)
-	k.choose(len(k.slots) < int(min(e.info.Limits.StorageSlots, maxSlots)))
-	k.parameters(s)
+	k := e.planRows(s, kernel, body, axes)
 	if k.units == 0 {
 		standIns, err := e.standIns(k.slots)
 		defer func() {
@@ -89,6 +84,19 @@ func (e *engine) lowerRows(s *backend.Step, kernel backend.Kernel, body *ops.Exp
 		}
 	}
 	return e.recordRows(k, kernel)
+}
+
+// planRows chooses the variant for a step.
+func (e *engine) planRows(s *backend.Step, kernel backend.Kernel, body *ops.Expr, axes int) *rowKernel {
+	k := &rowKernel{rowProgram: newRowProgram(body), family: kernel.Family()}
+	// A software device takes longer to compile a kernel than to run a small one.
+	k.plain = e.info.Type == driver.Software && s.Shape.Len() < rowPlain
+	k.merge(sorted(s, axes, k.ordered()), axes)
+	k.orient(s)
+	k.reach(s)
+	k.choose(len(k.slots) < int(min(e.info.Limits.StorageSlots, maxSlots)))
+	k.parameters(s)
+	return k
 }
 
 // standIns gives slots whose buffers are empty some memory, because there is no binding of none: rows without elements have
@@ -107,18 +115,77 @@ func (e *engine) standIns(slots []slot) (list []*buffer, err error) {
 	return list, nil
 }
 
+// sorted returns the layouts of s with the axes of the largest input in the order they have in memory, so that more of them
+// merge and the last is the one of neighbours: rows come in any order, and so do the elements of one unless that is
+// ordered.
+func sorted(s *backend.Step, axes int, ordered bool) *backend.Step {
+	var main *backend.Layout
+	most := 0
+	for i := range s.In {
+		if n := span(s.In[i].Layout) * s.In[i].DType.Size(); n > most && s.In[i].Buf != nil {
+			main, most = &s.In[i].Layout, n
+		}
+	}
+	if main == nil {
+		return s
+	}
+	rank := len(s.Shape)
+	order := make([]int, rank)
+	for a := range order {
+		order[a] = a
+	}
+	byStride := func(a, b int) int { return abs(main.Strides[b]) - abs(main.Strides[a]) }
+	for _, part := range [][]int{order[:rank-axes], order[rank-axes:]} {
+		if ordered && len(part) > 0 && part[0] >= rank-axes {
+			continue
+		}
+		if !slices.ContainsFunc(part, func(a int) bool { return main.Strides[a] == 0 }) {
+			slices.SortStableFunc(part, byStride)
+		}
+	}
+	if slices.IsSorted(order) {
+		return s
+	}
+	c := *s
+	c.Shape = permuted(s.Shape, order)
+	for _, list := range []*[]backend.Operand{&c.In, &c.Out} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			l := &(*list)[i].Layout
+			l.Shape, l.Strides = permuted(l.Shape, order), permuted(l.Strides, order)
+		}
+	}
+	return &c
+}
+
+// span returns the number of elements of l that are not the same in memory.
+func span(l backend.Layout) int {
+	n := 1
+	for a, d := range l.Shape {
+		if l.Strides[a] != 0 {
+			n *= d
+		}
+	}
+	return n
+}
+
+func permuted(s []int, order []int) []int {
+	out := make([]int, len(s))
+	for i, a := range order {
+		out[i] = s[a]
+	}
+	return out
+}
+
+func abs(x int) int { return max(x, -x) }
+
 // orient decides which axis the lanes lie along, and makes it the last.
 func (k *rowKernel) orient(s *backend.Step) {
 	rank := len(k.shape)
 	along, across := 0, 0 // bytes that are neighbours along the row and from row to row
 	for i, o := range s.In {
 		l := k.layouts[i]
-		size := o.DType.Size()
-		for a, d := range l.Shape {
-			if l.Strides[a] != 0 {
-				size *= d
-			}
-		}
+		size := span(l) * o.DType.Size()
 		if one(l, rank-1) {
 			along += size
 		}
@@ -195,7 +262,8 @@ func (k *rowKernel) counted(axis, quads int) int {
 	return k.shape[axis]
 }
 
-// chooseTeam takes the smallest team that can hold a row, or of columns the smallest, and more threads while these are few.
+// chooseTeam takes the smallest team that can hold a row; of columns that are read only once, one that leaves many of them
+// to a workgroup; and more threads while these are few.
 func (k *rowKernel) chooseTeam(most int) {
 	teams := []int{8, 64, 256}
 	if k.columns {
@@ -205,7 +273,8 @@ func (k *rowKernel) chooseTeam(most int) {
 	for i < len(teams)-1 && k.units > teams[i]*most {
 		i++
 	}
-	if k.columns && k.units > teams[i]*most {
+	once := k.phases == 1 && !k.varies()
+	if k.columns && i > 1 && (once || k.units > teams[i]*most) {
 		i = 1
 	}
 	for i < len(teams)-1 && k.units > teams[i] && k.blocks(teams[i]) < rowGroups {

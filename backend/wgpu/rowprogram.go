@@ -104,3 +104,13 @@ func (p *rowProgram) costly() bool {
 	}
 	return false
 }
+
+// ordered reports whether the order of a row's elements matters: in a scan, or to the positions of extremes.
+func (p *rowProgram) ordered() bool {
+	for i := range p.Code {
+		if p.Code[i].Kind == ops.Scan || p.combines(i) && p.reduction(ops.Ref(i)).positions() {
+			return true
+		}
+	}
+	return false
+}
