@@ -23,9 +23,11 @@ func (e *engine) Supports(k backend.Kernel) bool {
 			return false
 		}
 	}
-	switch k.(type) {
+	switch k := k.(type) {
 	case *backend.Map, *backend.Reduce, *backend.Row, *backend.Scan, *backend.MatMul, *backend.Conv, *backend.Gather:
 		return true
+	case *backend.Pool:
+		return pools(k)
 	}
 	return false
 }
@@ -45,6 +47,8 @@ func (e *engine) lower(s *backend.Step) error {
 		return e.lowerMatMul(s, k)
 	case *backend.Conv:
 		return e.lowerConv(s, k)
+	case *backend.Pool:
+		return e.lowerPool(s, k)
 	case *backend.Gather:
 		return e.lowerGather(s, k)
 	}
