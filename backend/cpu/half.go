@@ -63,6 +63,9 @@ func toF16(f float32) uint16 {
 
 // roundHalf rounds n elements of a register to type d, if that is a half-precision one.
 func roundHalf(d ops.DType, z unsafe.Pointer, n int) {
+	if !d.IsHalf() {
+		return
+	}
 	zs := vec[float32](z, n)
 	switch d {
 	case ops.Float16:
