@@ -11,20 +11,21 @@ func wrap[T integer](s int64) T {
 	return T(s)
 }
 
-// greater returns the greater of a and b, NaN if either is.
+// greater returns the greater of a and b, NaN if either is. It is for a running maximum, where it is a's
+// turn most of the time and one comparison, foreseen, is enough.
 func greater[T number](a, b T) T {
-	if b > a || b != b {
-		return b
+	if b <= a || a != a {
+		return a
 	}
-	return a
+	return b
 }
 
 // lesser returns the lesser of a and b, NaN if either is.
 func lesser[T number](a, b T) T {
-	if b < a || b != b {
-		return b
+	if b >= a || a != a {
+		return a
 	}
-	return a
+	return b
 }
 
 // sum adds in pairs, and at the end in eight lanes, so that additions overlap and errors stay small.
@@ -108,7 +109,7 @@ func greatestLines[T number](state []T, x []T) {
 	for r := len(state); len(x) >= r; x = x[r:] {
 		line := x[:len(state)]
 		for j, s := range state {
-			if v := line[j]; v > s || v != v {
+			if v := line[j]; !(v <= s) && s == s {
 				state[j] = v
 			}
 		}
@@ -135,7 +136,7 @@ func leastLines[T number](state []T, x []T) {
 	for r := len(state); len(x) >= r; x = x[r:] {
 		line := x[:len(state)]
 		for j, s := range state {
-			if v := line[j]; v < s || v != v {
+			if v := line[j]; !(v >= s) && s == s {
 				state[j] = v
 			}
 		}

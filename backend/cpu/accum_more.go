@@ -68,10 +68,11 @@ func firstGreatest[T number](x []T) int {
 		return 0
 	}
 	for i, v := range x {
-		if v > best {
+		if !(v <= best) {
+			if v != v {
+				return i
+			}
 			best, at = v, i
-		} else if v != v {
-			return i
 		}
 	}
 	return at
@@ -83,10 +84,11 @@ func firstLeast[T number](x []T) int {
 		return 0
 	}
 	for i, v := range x {
-		if v < best {
+		if !(v >= best) {
+			if v != v {
+				return i
+			}
 			best, at = v, i
-		} else if v != v {
-			return i
 		}
 	}
 	return at

@@ -105,42 +105,38 @@ func neg[T number](z, x []T) {
 	}
 }
 
-// relu keeps NaN, as no comparison with it holds.
 func relu[T number](z, x []T) {
 	x = x[:len(z)]
 	for i, v := range x {
-		if v < 0 {
-			v = 0
-		}
-		z[i] = v
+		z[i] = max(v, 0)
 	}
 }
 
 func maximumV[T number](z, x, y []T) {
 	x, y = x[:len(z)], y[:len(z)]
 	for i := range z {
-		z[i] = greater(x[i], y[i])
+		z[i] = max(x[i], y[i])
 	}
 }
 
 func maximumS[T number](z, x []T, y T) {
 	x = x[:len(z)]
 	for i := range z {
-		z[i] = greater(x[i], y)
+		z[i] = max(x[i], y)
 	}
 }
 
 func minimumV[T number](z, x, y []T) {
 	x, y = x[:len(z)], y[:len(z)]
 	for i := range z {
-		z[i] = lesser(x[i], y[i])
+		z[i] = min(x[i], y[i])
 	}
 }
 
 func minimumS[T number](z, x []T, y T) {
 	x = x[:len(z)]
 	for i := range z {
-		z[i] = lesser(x[i], y)
+		z[i] = min(x[i], y)
 	}
 }
 

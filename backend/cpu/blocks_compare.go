@@ -76,8 +76,9 @@ func greaterEqualS[T number](z []uint8, x []T, y T) {
 	}
 }
 
-// selection makes the block functions of Where, with any of the values a single element.
-func selection[T number]() blocks {
+// selection makes the block functions of Where, with either of the values a single element. T is an integer
+// type as large as the elements: it selects among integers without a branch, which would be guessed wrong.
+func selection[T uint8 | uint32 | uint64]() blocks {
 	b := blocks{v: func(z, x, y, w unsafe.Pointer, n int) {
 		selectV(vec[T](z, n), vec[uint8](x, n), vec[T](y, n), vec[T](w, n))
 	}}
@@ -90,7 +91,7 @@ func selection[T number]() blocks {
 	return b
 }
 
-func selectV[T number](z []T, c []uint8, x, y []T) {
+func selectV[T uint8 | uint32 | uint64](z []T, c []uint8, x, y []T) {
 	c, x, y = c[:len(z)], x[:len(z)], y[:len(z)]
 	for i := range z {
 		v := y[i]
@@ -101,7 +102,7 @@ func selectV[T number](z []T, c []uint8, x, y []T) {
 	}
 }
 
-func selectS[T number](z []T, c []uint8, x T, y []T) {
+func selectS[T uint8 | uint32 | uint64](z []T, c []uint8, x T, y []T) {
 	c, y = c[:len(z)], y[:len(z)]
 	for i := range z {
 		v := y[i]
@@ -112,7 +113,7 @@ func selectS[T number](z []T, c []uint8, x T, y []T) {
 	}
 }
 
-func selectR[T number](z []T, c []uint8, x []T, y T) {
+func selectR[T uint8 | uint32 | uint64](z []T, c []uint8, x []T, y T) {
 	c, x = c[:len(z)], x[:len(z)]
 	for i := range z {
 		v := x[i]

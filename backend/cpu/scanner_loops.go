@@ -41,9 +41,7 @@ func scanProduct[T, S number](z, x []T, state S) S {
 func scanGreatest[T number](z, x []T, state T) T {
 	z = z[:len(x)]
 	for i, v := range x {
-		if v > state || v != v {
-			state = v
-		}
+		state = greater(state, v)
 		z[i] = state
 	}
 	return state
@@ -52,9 +50,7 @@ func scanGreatest[T number](z, x []T, state T) T {
 func scanLeast[T number](z, x []T, state T) T {
 	z = z[:len(x)]
 	for i, v := range x {
-		if v < state || v != v {
-			state = v
-		}
+		state = lesser(state, v)
 		z[i] = state
 	}
 	return state

@@ -63,6 +63,8 @@ func newTable() map[rowKey]blocks {
 	addAny[float64](t, ops.Float64)
 	addFloats[float32](t, ops.Float32)
 	addFloats[float64](t, ops.Float64)
+	t.set(ops.Float32, "abs", masked[uint32](1<<31-1))
+	t.set(ops.Float64, "abs", masked[uint64](1<<63-1))
 	addFunctions(t)
 	addHalves(t)
 	return t
@@ -82,7 +84,14 @@ func addAny[T number](t tableOf, d ops.DType) {
 	t.set(d, "less_equal", binary(lessEqualV[T], lessEqualS[T], greaterEqualS[T]))
 	t.set(d, "greater", binary(greaterV[T], greaterS[T], lessS[T]))
 	t.set(d, "greater_equal", binary(greaterEqualV[T], greaterEqualS[T], lessEqualS[T]))
-	t.set(d, "where", selection[T]())
+	switch d.Size() {
+	case 1:
+		t.set(d, "where", selection[uint8]())
+	case 4:
+		t.set(d, "where", selection[uint32]())
+	case 8:
+		t.set(d, "where", selection[uint64]())
+	}
 }
 
 // addBool adds the operations of Bool, whose elements are 0 and 1.
