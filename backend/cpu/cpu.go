@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weft-go/weft/backend"
@@ -40,12 +41,15 @@ func New() *Backend {
 	return b
 }
 
+// processor returns the name of the processor.
+var processor = sync.OnceValue(processorName)
+
 // Info implements [backend.Backend].
 func (b *Backend) Info() backend.Info {
 	used, pooled, peak := b.memory.stats()
 	return backend.Info{
 		Name:        "cpu",
-		Adapter:     fmt.Sprintf("%s, %d threads", runtime.GOARCH, runtime.GOMAXPROCS(0)),
+		Adapter:     fmt.Sprintf("%s, %d threads", processor(), runtime.GOMAXPROCS(0)),
 		MaxBytes:    b.memory.limit,
 		BytesInUse:  used,
 		BytesPooled: pooled,

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,4 +22,18 @@ func memoryLimit() int {
 		}
 	}
 	return limit
+}
+
+// processorName returns the name that the system gives the processor, or its architecture.
+func processorName() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return runtime.GOARCH
 }
