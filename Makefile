@@ -37,6 +37,13 @@ CONCURRENT := ./internal/graph/... ./backend/... ./tensor/... ./nn/...
 race: ## the race detector on the concurrent packages
 	go test -race -short $(CONCURRENT)
 
+.PHONY: gpu
+gpu: ## the GPU backend on whatever Vulkan there is, software included
+	WEFT_GPU=require go test -short ./backend/wgpu/... ./cmd/weft
+	WEFT_GPU=require go test -short -race ./backend/wgpu/internal/driver
+	WEFT_GPU=require go test -short -tags cogentcore ./backend/wgpu/internal/driver
+	WEFT_DEVICE=wgpu go test -short ./nn
+
 .PHONY: generate-check
 generate-check: ## generated files are those their generators make
 	go generate ./...

@@ -116,6 +116,8 @@ func TestErrors(t *testing.T) {
 		{"take axis", x.Take(2, n), tensor.ErrAxis, "axis 2"},
 		{"take empty", tensor.Zeros(tensor.Float32, 0, 3).Take(0, i32(0)), tensor.ErrIndex, "extent 0"},
 		{"take along", x.TakeAlongAxis(0, i32(0)), tensor.ErrShape, "different numbers of axes"},
+		{"take beyond", x.Take(1, i32(0, -3, 3)), tensor.ErrIndex, "index 3 for an axis of extent 3"},
+		{"take before", x.Take(1, tensor.New([]int64{-4, 0}).Flip(0)), tensor.ErrIndex, "index -4 for an axis of extent 3"},
 		{"take along empty", tensor.Zeros(tensor.Float32, 2, 0).TakeAlongAxis(1, n), tensor.ErrIndex, "extent 0"},
 		{"one-hot", x.OneHot(3, tensor.Float32), tensor.ErrDType, "integers"},
 

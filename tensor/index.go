@@ -1,16 +1,19 @@
 package tensor
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/internal/graph"
+	"github.com/weft-go/weft/ops"
 )
 
 // Take returns the elements of t at the positions along axis that index gives: the axis is replaced by
 // the axes of index. Of [V E] it looks up rows: Take(0, ids) is an embedding. Positions are of any
-// integer type; negative ones count from the end. One outside the axis is an error of kind [ErrIndex],
-// at once if the axis is empty, and else where the device checks (the CPU does, when it computes).
+// integer type; negative ones count from the end. One outside the axis is an error of kind [ErrIndex]: at once
+// if the axis is empty, or the index a few numbers of the program's own; else where the device checks (the CPU
+// does, when it computes).
 func (t *Tensor) Take(axis int, index *Tensor) *Tensor {
 	t, index, a, bad := indexed("take", t, axis, index)
 	if bad != nil {
@@ -94,8 +97,43 @@ func (t *Tensor) gather(op string, shape backend.Shape, src backend.Layout, inde
 	if n == 0 {
 		return t.zeros(shape)
 	}
-	if d := src.Shape[len(src.Shape)-1]; d == 0 {
-		return fail(op, ErrIndex, fmt.Sprintf("index into an axis of extent %d", d), t, index)
+	extent := src.Shape[len(src.Shape)-1]
+	if extent == 0 {
+		return fail(op, ErrIndex, "index into an axis of extent 0", t, index)
+	}
+	if i, bad := outOfRange(index, extent); bad {
+		return fail(op, ErrIndex, fmt.Sprintf("index %d for an axis of extent %d", i, extent), t, index)
 	}
 	return whole(t.dev, graph.Gather(shape, graph.Edge{Node: t.node, Layout: src}, graph.Edge{Node: index.node, Layout: at}))
+}
+
+// knownIndices is how many indices in the program's memory are checked when they are recorded. The device, which checks
+// more or less by its kind, checks the rest.
+const knownIndices = 1 << 16
+
+// outOfRange returns an index that is out of range, if index is data of the program that tells already.
+func outOfRange(index *Tensor, extent int) (i int64, bad bool) {
+	if index.Len() > knownIndices {
+		return 0, false
+	}
+	data := graph.HostData(index.node)
+	if data == nil {
+		return 0, false
+	}
+	d := index.node.DType
+	for _, at := range index.layout.All() {
+		var bits uint64
+		switch p := data[at*d.Size():]; d.Size() {
+		case 1:
+			bits = uint64(p[0])
+		case 4:
+			bits = uint64(binary.NativeEndian.Uint32(p))
+		case 8:
+			bits = binary.NativeEndian.Uint64(p)
+		}
+		if i := ops.FromBits(d, bits).I; i < -int64(extent) || i >= int64(extent) {
+			return i, true
+		}
+	}
+	return 0, false
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	_ "github.com/weft-go/weft/backend/wgpu" // the GPU, if there is one
 	"github.com/weft-go/weft/models/mnist"
 	"github.com/weft-go/weft/tensor"
 )

@@ -286,6 +286,10 @@ func Transfer(d *Device, in Edge) *Node {
 	return newNode(kindTransfer, d, m.DType, in.Layout.Shape, in)
 }
 
+// HostData returns the data of the program that n stands for, dense and row-major, or nil if n is something else, was
+// released, or has its data on the device by now. It must not be changed.
+func HostData(n *Node) []byte { return n.hostData() }
+
 // hostData returns the data of the program that n stands for, or nil if n is something else, was released,
 // or has its data on the device by now.
 func (n *Node) hostData() []byte {

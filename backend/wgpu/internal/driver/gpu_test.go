@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
 
-// open opens the first adapter for a test. Without one the test is skipped,
-// or fails if WEFT_GPU=require.
+// open opens the first adapter for a test. Without a GPU the test is skipped; if
+// WEFT_GPU=require it runs on software Vulkan too, and fails without that.
 func open(t testing.TB, o driver.Options) driver.Device {
 	t.Helper()
 	list, err := driver.Adapters()
@@ -21,6 +21,9 @@ func open(t testing.TB, o driver.Options) driver.Device {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if list[0].Type == driver.Software && os.Getenv("WEFT_GPU") != "require" {
+		t.Skip("software Vulkan: WEFT_GPU=require runs this on it")
 	}
 	d, err := driver.Open(t.Context(), list[0].Index, o)
 	if err != nil {
