@@ -27,7 +27,7 @@ func TestConvPresets(t *testing.T) {
 		{"tile, scattered", plain, [2]int{3, 2}, true, choice{tile: tinyTile}},
 		{"tile, groups, sliced", grouped, [2]int{3, 3}, false, choice{tile: tinyTile, slices: 2}},
 		{"tile, transposed, scattered, sliced", transposed, [2]int{2, 3}, true, choice{tile: tinyTile, slices: 2}},
-		{"line, transposed", transposed, [2]int{2, 3}, false, choice{line: line{rows: 8, columns: lineAlong}}},
+		{"line, transposed", transposed, [2]int{2, 3}, false, choice{line: line{rows: 8, columns: 8, steps: 2}}},
 		{"direct, groups", grouped, [2]int{3, 3}, false, choice{direct: 4}},
 		{"direct, scattered, sliced", plain, [2]int{3, 2}, true, choice{direct: 1, slices: 2}},
 		{"pixels", pixels, [2]int{1, 1}, false, choice{tile: tinyTile}},
@@ -71,7 +71,8 @@ func testConvolution(t *testing.T, e *engine, k *backend.Conv, window [2]int, sc
 	s := backend.Step{
 		Kernel: k, Shape: shape, Out: []backend.Operand{{Buf: result, DType: d, Layout: layout}},
 		In: []backend.Operand{
-			{Buf: upload(t, e, d, x), DType: d, Layout: backend.Dense(image)}, {Buf: upload(t, e, d, w), DType: d, Layout: backend.Dense(weights)},
+			{Buf: upload(t, e, d, x), DType: d, Layout: backend.Dense(image)},
+			{Buf: upload(t, e, d, w), DType: d, Layout: backend.Dense(weights)},
 			{Buf: upload(t, e, d, bias), DType: d, Layout: backend.Layout{Shape: shape, Strides: []int{0, 1, 0, 0}}},
 		},
 	}
@@ -149,8 +150,10 @@ func TestConvShapes(t *testing.T) {
 			return backend.Operand{Buf: b, DType: d, Layout: backend.Dense(shape)}
 		}
 		out := upload(t, e, d, make([]int, 256))
-		return k, backend.Step{Kernel: k, Shape: backend.Shape{1, 4, 5}, In: []backend.Operand{dense(1, 4, 5), dense(4, 2, 1)},
-			Out: []backend.Operand{{Buf: out, DType: d, Layout: backend.Dense(backend.Shape{1, 4, 5})}}}
+		return k, backend.Step{
+			Kernel: k, Shape: backend.Shape{1, 4, 5}, In: []backend.Operand{dense(1, 4, 5), dense(4, 2, 1)},
+			Out: []backend.Operand{{Buf: out, DType: d, Layout: backend.Dense(backend.Shape{1, 4, 5})}},
+		}
 	}
 	for i, spoil := range []func(k *backend.Conv, s *backend.Step){
 		func(k *backend.Conv, _ *backend.Step) { k.Groups = 3 },

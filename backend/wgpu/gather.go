@@ -58,7 +58,7 @@ func newGather(e *engine, s *backend.Step, k *backend.Gather) *gatherKernel {
 	g.mapKernel = mapKernel{domain: e.newDomain(&flat, 0), body: &k.Post}
 	g.shift = 1
 	g.found, g.value = g.find, g.element
-	if g.in[0].mode == modeVector && !(g.shared() && stride%4 == 0) {
+	if g.in[0].mode == modeVector && (!g.shared() || stride%4 != 0) {
 		g.single(0)
 	}
 	return g

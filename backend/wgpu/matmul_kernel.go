@@ -142,11 +142,11 @@ func (k *productKernel) parameters(total, columns int) {
 
 // appendKey appends what tells variants of one MatMul apart.
 func (k *productKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(k.p.batch)), byte(k.line.rows), byte(k.line.columns), byte(k.mask), flag(k.sliced), byte(k.direct))
+	b = append(b, byte(len(k.p.batch)), byte(k.line.rows), byte(k.line.columns), byte(k.line.steps), byte(k.mask), flag(k.sliced), byte(k.direct))
 	for _, n := range []int{k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
 		b = append(b, byte(n), byte(n>>8))
 	}
-	b = append(b, byte(len(k.p.out[0].Layout.Shape)), byte(k.loop), flag(k.unroll), flag(k.sides[0].across), flag(k.sides[1].across))
+	b = append(b, byte(len(k.p.out[0].Layout.Shape)), byte(k.tile.loop), flag(k.tile.unroll), flag(k.sides[0].across), flag(k.sides[1].across))
 	return k.domain.appendKey(b)
 }
 

@@ -35,13 +35,18 @@ func (k *productKernel) writeLine(t *text) int {
 	t.line("let column = (tile * %du + thread %% %du) * 4u;", columns, columns)
 	k.declareSums(t)
 	t.line("for (var k = begin + thread / %du * 4u; k < end; k += %du) {", columns, k.depth)
-	for j := range 4 {
-		t.line("let b%d = load_b(%sk + %du, column);", j, k.arguments(), j)
-	}
-	for i := range k.line.rows {
-		t.line("let a%d = load_a(%s%du, k);", i, k.arguments(), i)
+	apart := k.depth / k.line.steps // of the elements that a thread takes in a step
+	for s := range k.line.steps {
 		for j := range 4 {
-			t.line("c%d = %s;", i, multiplyAdd(k.sum, fmt.Sprintf("c%d", i), fmt.Sprintf("a%d[%d]", i, j), fmt.Sprintf("b%d", j)))
+			t.line("let b%d_%d = load_b(%sk + %du, column);", s, j, k.arguments(), s*apart+j)
+		}
+	}
+	for s := range k.line.steps {
+		for i := range k.line.rows {
+			t.line("let a%d_%d = load_a(%s%du, k + %du);", s, i, k.arguments(), i, s*apart)
+			for j := range 4 {
+				t.line("c%d = %s;", i, multiplyAdd(k.sum, fmt.Sprintf("c%d", i), fmt.Sprintf("a%d_%d[%d]", s, i, j), fmt.Sprintf("b%d_%d", s, j)))
+			}
 		}
 	}
 	t.line("}")
@@ -89,9 +94,14 @@ func (k *productKernel) writeDots(t *text) int {
 	t.line("let column = first + thread / %du;", span)
 	k.declareSums(t)
 	t.line("for (var k = begin + thread %% %du * 4u; k < end; k += %du) {", span, k.depth)
-	t.line("let b = load_b(%scolumn, k);", k.arguments())
-	for i := range k.line.rows {
-		t.line("c%d = %s;", i, k.products(fmt.Sprintf("c%d", i), fmt.Sprintf("load_a(%s%du, k)", k.arguments(), i)))
+	for s := range k.line.steps {
+		t.line("let b%d = load_b(%scolumn, k + %du);", s, k.arguments(), s*4*span)
+	}
+	for s := range k.line.steps {
+		for i := range k.line.rows {
+			a := fmt.Sprintf("load_a(%s%du, k + %du)", k.arguments(), i, s*4*span)
+			t.line("c%d = %s;", i, k.products(fmt.Sprintf("c%d", i), a, fmt.Sprintf("b%d", s)))
+		}
 	}
 	t.line("}")
 	for i := range k.line.rows {
@@ -108,9 +118,9 @@ func (k *productKernel) writeDots(t *text) int {
 }
 
 // products returns the expression of c + a·b, all quads, element by element.
-func (k *productKernel) products(c, a string) string {
+func (k *productKernel) products(c, a, b string) string {
 	if k.sum == ops.Float32 {
-		return fmt.Sprintf("fma(%s, b, %s)", a, c)
+		return fmt.Sprintf("fma(%s, %s, %s)", a, b, c)
 	}
-	return fmt.Sprintf("%s + %s * b", c, a)
+	return fmt.Sprintf("%s + %s * %s", c, a, b)
 }

@@ -42,26 +42,28 @@ const fewRows = 8
 type line struct {
 	rows    int // that every thread sums: 1, 2, 4 or 8
 	columns int // groups of four columns
+	steps   int // loads along K that a thread has under way at a time
 }
 
 const lineThreads = 256
 
-// The presets where rows of B lie in memory, and where its columns do: neighbouring threads read neighbouring words.
-const (
-	lineAlong  = 8
-	lineAcross = 2
+// The presets where the rows of B lie in memory, and where its columns do: neighbouring threads read neighbouring words.
+var (
+	lineAlong  = line{columns: 8, steps: 1}
+	lineAcross = line{columns: 2, steps: 4}
 )
 
 // A choice is a kernel for a product: a tile, a line if that has rows, or where direct is not 0 one in which each thread
 // computes four elements alone, and a workgroup that many rows of them.
 type choice struct {
-	tile
+	tile   tile
 	line   line
 	direct int
 	plain  bool // see domain
 
-	slice  int // of K, that one workgroup sums; filled in by sized
-	slices int
+	depth  int // elements of K that a workgroup takes in a step, and in all; filled in by sized
+	slice  int
+	slices int // of K
 }
 
 // Small products are computed directly: their cost is that of starting, and of reading what the cache holds. A CPU
@@ -114,16 +116,17 @@ func (e *engine) plan(p *product) choice {
 // that counts trips.
 func (c choice) sized(p *product) choice {
 	most := mostTrips
+	c.depth = c.tile.depth
 	switch {
 	case c.direct > 0:
 		c.depth = 1
 	case c.line.rows > 0:
-		c.depth = lineThreads / c.line.columns
+		c.depth = lineThreads / c.line.columns * c.line.steps
 		if !p.across(p.right, false) {
 			c.depth *= 4
 		}
 		most *= c.depth
-	case c.unroll:
+	case c.tile.unroll:
 		most *= c.depth
 	}
 	c.slices = max(c.slices, ceil(p.k, most), 1)
@@ -160,10 +163,11 @@ func (c choice) width() int {
 
 // pickLine chooses the line of a product with few rows.
 func pickLine(p *product) line {
-	l := line{rows: 1, columns: lineAlong}
+	l := lineAlong
 	if p.across(p.right, false) {
-		l.columns = lineAcross
+		l = lineAcross
 	}
+	l.rows = 1
 	for l.rows < p.m {
 		l.rows *= 2
 	}

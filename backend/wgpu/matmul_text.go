@@ -54,7 +54,7 @@ func (k *productKernel) panels() [2]panel {
 			p.units /= 4
 			p.pitch++
 		}
-		p.each = ceil(p.units, k.threads())
+		p.each = ceil(p.units, k.tile.threads())
 		list[i] = p
 	}
 	return list
@@ -73,7 +73,7 @@ func (c tile) memory(d ops.DType) int {
 func (k *productKernel) writeTile(t *text) int {
 	sides := k.panels()
 	copies := 1
-	if k.loop == loadTwice {
+	if k.tile.loop == loadTwice {
 		copies = 2
 	}
 	shared := 0
@@ -85,7 +85,7 @@ func (k *productKernel) writeTile(t *text) int {
 	if k.sum == ops.Int64 {
 		t.WriteString(int64Quads)
 	}
-	k.open(t, k.threads())
+	k.open(t, k.tile.threads())
 	k.place(t)
 	for i := range k.tile.m {
 		for j := range k.tile.n / 4 {
@@ -93,7 +93,7 @@ func (k *productKernel) writeTile(t *text) int {
 		}
 	}
 	for i := range sides {
-		sides[i].declare(t, k.threads(), k.depth, quad(k.sum))
+		sides[i].declare(t, k.tile.threads(), k.depth, quad(k.sum))
 	}
 	k.writeLoop(t, sides)
 	for i := range k.tile.m {
@@ -185,7 +185,7 @@ func (p *panel) guard(t *text, i, threads int) {
 func (k *productKernel) load(t *text, p *panel, from string) {
 	first := map[string]string{"a": "first_row", "b": "first_column"}[p.name]
 	for i := range p.each {
-		p.guard(t, i, k.threads())
+		p.guard(t, i, k.tile.threads())
 		for j := range p.quads() {
 			deep := fmt.Sprintf("%s + deep_%s%d", from, p.name, i)
 			side := fmt.Sprintf("%s + at_%s%d * 4u", first, p.name, i)
@@ -202,7 +202,7 @@ func (k *productKernel) load(t *text, p *panel, from string) {
 // store prints the stores of a thread's units into workgroup memory, offset quads from its beginning.
 func (k *productKernel) store(t *text, p *panel, offset string) {
 	for i := range p.each {
-		p.guard(t, i, k.threads())
+		p.guard(t, i, k.tile.threads())
 		r := fmt.Sprintf("%s%d", p.name, i)
 		at := fmt.Sprintf("%sdeep_%s * %du + at_%s", offset, r, p.pitch, r)
 		if !p.across {
@@ -223,7 +223,7 @@ func (k *productKernel) writeLoop(t *text, sides [2]panel) {
 	store := func(a, b string) { k.store(t, &sides[0], a); k.store(t, &sides[1], b) }
 	loop := func(from string) { t.line("for (var k = %s; k < end; k += %du) {", from, k.depth) }
 	const wait = "workgroupBarrier();"
-	switch k.loop {
+	switch k.tile.loop {
 	case loadThenUse:
 		loop("begin")
 		load("k")
@@ -262,21 +262,21 @@ func (k *productKernel) writeLoop(t *text, sides [2]panel) {
 
 // compute prints the products of one tile of K.
 func (k *productKernel) compute(t *text, sides [2]panel, a, b string) {
-	if k.unroll {
+	if k.tile.unroll {
 		for i := range k.depth {
 			t.line("{")
-			k.step(t, sides, fmt.Sprintf("%s%du", a, i*sides[0].pitch), fmt.Sprintf("%s%du", b, i*sides[1].pitch))
+			k.step(t, fmt.Sprintf("%s%du", a, i*sides[0].pitch), fmt.Sprintf("%s%du", b, i*sides[1].pitch))
 			t.line("}")
 		}
 		return
 	}
 	t.line("for (var i = 0u; i < %du; i++) {", k.depth)
-	k.step(t, sides, fmt.Sprintf("%si * %du", a, sides[0].pitch), fmt.Sprintf("%si * %du", b, sides[1].pitch))
+	k.step(t, fmt.Sprintf("%si * %du", a, sides[0].pitch), fmt.Sprintf("%si * %du", b, sides[1].pitch))
 	t.line("}")
 }
 
 // step prints the products of one element of K, whose quads begin at a and b.
-func (k *productKernel) step(t *text, sides [2]panel, a, b string) {
+func (k *productKernel) step(t *text, a, b string) {
 	for j := range k.tile.n / 4 {
 		t.line("let b%d = tile_b[%s + thread_column + %du];", j, b, j*(k.tile.columns/k.tile.n))
 	}
