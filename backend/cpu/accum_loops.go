@@ -88,9 +88,18 @@ func productLines[T, S number](state []S, x []T) {
 	}
 }
 
+// shortRow is the length below which new maxima are too frequent for their branch to be foreseen.
+const shortRow = 32
+
 // greatest compares in four lanes. A lane that holds NaN keeps it, as nothing is greater.
 func greatest[T number](x []T) T {
 	m0 := x[0]
+	if len(x) < shortRow {
+		for _, v := range x {
+			m0 = max(m0, v)
+		}
+		return m0
+	}
 	m1, m2, m3 := m0, m0, m0
 	for len(x) >= 4 {
 		m0 = greater(m0, x[0])
@@ -109,15 +118,19 @@ func greatestLines[T number](state []T, x []T) {
 	for r := len(state); len(x) >= r; x = x[r:] {
 		line := x[:len(state)]
 		for j, s := range state {
-			if v := line[j]; !(v <= s) && s == s {
-				state[j] = v
-			}
+			state[j] = greater(s, line[j])
 		}
 	}
 }
 
 func least[T number](x []T) T {
 	m0 := x[0]
+	if len(x) < shortRow {
+		for _, v := range x {
+			m0 = min(m0, v)
+		}
+		return m0
+	}
 	m1, m2, m3 := m0, m0, m0
 	for len(x) >= 4 {
 		m0 = lesser(m0, x[0])
@@ -136,9 +149,7 @@ func leastLines[T number](state []T, x []T) {
 	for r := len(state); len(x) >= r; x = x[r:] {
 		line := x[:len(state)]
 		for j, s := range state {
-			if v := line[j]; !(v >= s) && s == s {
-				state[j] = v
-			}
+			state[j] = lesser(s, line[j])
 		}
 	}
 }

@@ -68,12 +68,13 @@ func firstGreatest[T number](x []T) int {
 		return 0
 	}
 	for i, v := range x {
-		if !(v <= best) {
-			if v != v {
-				return i
-			}
-			best, at = v, i
+		if v <= best {
+			continue
 		}
+		if v != v {
+			return i
+		}
+		best, at = v, i
 	}
 	return at
 }
@@ -84,12 +85,13 @@ func firstLeast[T number](x []T) int {
 		return 0
 	}
 	for i, v := range x {
-		if !(v >= best) {
-			if v != v {
-				return i
-			}
-			best, at = v, i
+		if v >= best {
+			continue
 		}
+		if v != v {
+			return i
+		}
+		best, at = v, i
 	}
 	return at
 }

@@ -1,16 +1,16 @@
 // Package cpu runs weft's kernels on the processor, on all of its cores. Importing it registers the
 // backend "cpu", of rank 0: what a program gets when no other device is there.
 //
-// The body of a kernel, an [ops.Expr], is compiled to a program of block functions, each of which computes
-// one operation for a block of elements that fits the first-level cache. An operation and element type for
-// which the package has no block function of its own runs by the definition in its row, so that a new row
-// needs no change here. Rows, reductions and scans split their bodies into such programs. Results do not
-// depend on the number of threads.
+// The body of a kernel, an [ops.Expr], is compiled to a program (program.go) of block functions (table.go),
+// each of which computes one operation for a block of elements that fits the first-level cache. An operation
+// and element type for which the package has no block function of its own runs by the definition in its row
+// (defined.go), so that a new row needs no change here. Operands are read in place where their elements follow
+// each other in memory, and gathered into registers where they do not (view.go, source.go).
 //
-// Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
-// cache, with the programs before and after run on a tile's own elements. A program that has a faster
-// library of linear algebra gives it to gonum, and large products of floats go there:
+// A Map goes through its domain in the order of memory, in tiles where operands lie across each other
+// (domains.go). A Reduce, Row or Scan is cut into elementwise programs (split.go) with accumulators or scanners
+// between them, which work on rows, or on columns if those are what lies together in memory (rows.go). Rows
+// that are long are reduced in segments of a fixed size.
 //
-//	blas32.Use(netlib.Implementation{}) // gonum.org/v1/netlib/blas/netlib
-//	blas64.Use(netlib.Implementation{})
+// All kernels share one limit on goroutines (parallel.go). What a result is does not depend on their number.
 package cpu
