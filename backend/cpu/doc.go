@@ -12,5 +12,12 @@
 // between them, which work on rows, or on columns if those are what lies together in memory (rows.go). Rows
 // that are long are reduced in segments of a fixed size.
 //
+// Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
+// cache, with the programs before and after run on a tile's own elements. A program that has a faster
+// library of linear algebra gives it to gonum, and large products of floats go there:
+//
+//	blas32.Use(netlib.Implementation{}) // gonum.org/v1/netlib/blas/netlib
+//	blas64.Use(netlib.Implementation{})
+//
 // All kernels share one limit on goroutines (parallel.go). What a result is does not depend on their number.
 package cpu
