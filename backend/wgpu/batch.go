@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"context"
+	"time"
 
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
@@ -98,7 +99,8 @@ func (e *engine) submit(b *batch) error {
 }
 
 // settle is called when a caller has recorded all it has: the batch goes to the GPU if that has nothing to do. Else
-// the batch may grow until the GPU is free.
+// the batch may grow until the GPU is free, which somebody then looks out for. He does not wait in the driver: there
+// he would hold up the next submission.
 func (e *engine) settle() {
 	if len(e.batch.commands) == 0 {
 		return
@@ -107,20 +109,28 @@ func (e *engine) settle() {
 		e.flush()
 		return
 	}
-	if e.waiting {
-		return
+	if !e.waiting {
+		e.waiting = true
+		go e.lookout()
 	}
-	e.waiting = true
-	last := e.last
-	go func() {
-		err := e.dev.Wait(e.life, last)
+}
+
+// lookout submits the batch once the GPU has nothing to do.
+func (e *engine) lookout() {
+	const pause = 50 * time.Microsecond // a small part of what a full batch takes
+	for {
+		time.Sleep(pause)
 		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.waiting = false
-		if err == nil && !e.closed {
-			e.settle()
+		if e.closed || len(e.batch.commands) == 0 || e.dev.Poll() >= e.last {
+			if !e.closed {
+				e.flush()
+			}
+			e.waiting = false
+			e.mu.Unlock()
+			return
 		}
-	}()
+		e.mu.Unlock()
+	}
 }
 
 // drain submits the batch and waits for all work, under the lock.
