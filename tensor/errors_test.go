@@ -256,7 +256,7 @@ func TestNil(t *testing.T) {
 	if tensor.Fail("op", nil, x).Err() == nil {
 		t.Error("Fail without an error carries none")
 	}
-	if err := tensor.Fail("op", io.EOF, x, bad).Err(); err != bad.Err() {
+	if err := tensor.Fail("op", io.EOF, x, bad).Err(); !errors.Is(err, bad.Err()) {
 		t.Errorf("Fail hides the error of an operand behind %v", err)
 	}
 }

@@ -62,11 +62,9 @@ func (r reduction) words() int {
 	return 1
 }
 
-// room returns the bytes that a state takes in an array of workgroup memory.
-func (r reduction) room() int { return 4 * (r.words() + r.words()/3) }
-
 // join, lift and result return calls of the functions that declare prints.
-func (r reduction) join(a, b string) string  { return fmt.Sprintf("join_%s(%s, %s)", r.name(), a, b) }
+func (r reduction) join(a, b string) string { return fmt.Sprintf("join_%s(%s, %s)", r.name(), a, b) }
+
 func (r reduction) lift(v, at string) string { return fmt.Sprintf("lift_%s(%s, %s)", r.name(), v, at) }
 func (r reduction) result(a string) string   { return fmt.Sprintf("result_%s(%s)", r.name(), a) }
 
