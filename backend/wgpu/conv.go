@@ -181,7 +181,7 @@ func (k *productKernel) writeImage(t *text) {
 	for s := axes - 1; s >= 0; s-- {
 		t.line("let t%d = rest %% %du; rest = rest / %du;", s, im.window[s], im.window[s])
 	}
-	t.line("let channel = %s + x0 * %s + (x1 * %du + rest) * %s;", at.offset(), at.stride(0), im.channels, at.stride(1))
+	t.line("let channel = %s + x0 * %s + (x1 * %s + rest) * %s;", at.offset(), at.stride(0), word(k.imageWord+2*axes), at.stride(1))
 	k.positions(t, fmt.Sprintf("x%d", nb+1))
 	lanes := make([]string, 4)
 	for lane := range lanes {

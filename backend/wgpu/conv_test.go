@@ -37,15 +37,17 @@ func TestConvPresets(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			testConvolution(t, e, &c.conv, c.window, c.scattered, c.choice)
+			for _, channels := range []int{6, 4} { // one kernel for both
+				testConvolution(t, e, &c.conv, channels, c.window, c.scattered, c.choice)
+			}
 		})
 	}
 }
 
 // testConvolution compares a convolution with its definition.
-func testConvolution(t *testing.T, e *engine, k *backend.Conv, window [2]int, scattered bool, c choice) {
+func testConvolution(t *testing.T, e *engine, k *backend.Conv, in int, window [2]int, scattered bool, c choice) {
 	t.Helper()
-	const d, batch, in, out, height, width = ops.Float32, 2, 6, 8, 5, 9
+	const d, batch, out, height, width = ops.Float32, 2, 8, 5, 9
 	var post ops.Builder
 	post.Result(post.Apply(ops.Add, post.Load(post.Operand(d), false), post.Load(post.Operand(d), false)))
 	k.Post = post.Expr()

@@ -125,7 +125,7 @@ func (m *mapKernel) parameters(consts []uint64, quads, rowQuads, columns int) {
 
 // appendKey appends what tells variants of one body apart.
 func (m *mapKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(m.shape)), byte(m.unroll))
+	b = append(b, byte(len(m.shape)), byte(m.unroll), byte(len(m.block.words)))
 	return m.domain.appendKey(b)
 }
 

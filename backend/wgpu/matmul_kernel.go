@@ -132,9 +132,9 @@ func (k *productKernel) parameters(total, columns int) {
 		k.places[i] = b.addLayout(l)
 	}
 	k.constWord = b.addConsts(k.p.consts)
-	if k.p.image != nil {
+	if im := k.p.image; im != nil {
 		k.imageWord = len(b.words)
-		for _, d := range append(k.p.image.result.Clone(), k.p.image.extents...) {
+		for _, d := range append(append(im.result.Clone(), im.extents...), im.channels) {
 			b.add(d)
 		}
 	}
@@ -142,7 +142,7 @@ func (k *productKernel) parameters(total, columns int) {
 
 // appendKey appends what tells variants of one MatMul apart.
 func (k *productKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(k.p.batch)), byte(k.line.rows), byte(k.line.columns), byte(k.line.steps), byte(k.mask), flag(k.sliced), byte(k.direct))
+	b = append(b, byte(len(k.p.batch)), byte(len(k.block.words)), byte(k.line.rows), byte(k.line.columns), byte(k.line.steps), byte(k.mask), flag(k.sliced), byte(k.direct))
 	for _, n := range []int{k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
 		b = append(b, byte(n), byte(n>>8))
 	}
