@@ -124,7 +124,8 @@ func forget(operands []backend.Operand, offset bool) {
 	if offset {
 		l.Offset = 0
 	} else {
-		kept := len(l.Strides) // one value a row stays one
+		l.Offset, _ = l.Bounds() // of a reversed one too, a dense one begins at the least
+		kept := len(l.Strides)   // one value a row stays one
 		for kept > 0 && l.Strides[kept-1] == 0 {
 			kept--
 		}

@@ -39,7 +39,7 @@ func (c *convolution) domain() (backend.Shape, bool) {
 }
 
 // trial returns the trial of c over the given domain.
-func (c *convolution) trial(in *inputs, shape backend.Shape, how string, ct content, post poster) *trial {
+func (c *convolution) trial(in *inputs, shape backend.Shape, how, to string, ct content, post poster) *trial {
 	tr := &trial{name: fmt.Sprintf("conv %+v of %s, %s, %s", *c, how, ct.name, post.name), shape: shape, ulp: ct.ulp, bound: ct.bound}
 	weights := append(backend.Shape{c.out, c.in / c.groups}, c.window...)
 	if c.transposed {
@@ -55,7 +55,7 @@ func (c *convolution) trial(in *inputs, shape backend.Shape, how string, ct cont
 	}
 	tr.kernel = &backend.Conv{
 		Stride: c.stride, Dilation: c.dilation, Pad: c.pad, Groups: c.groups, Transposed: c.transposed,
-		Post: post.apply(in, tr, c.dtype, sample(in, writable, 1)[0], ct.fill),
+		Post: post.apply(in, tr, c.dtype, to, ct.fill),
 	}
 	return tr
 }
@@ -97,14 +97,14 @@ func (s *suite) testConv(t tb) {
 func (s *suite) testConvOn(t tb, d ops.DType, axes int, transposed bool) {
 	count := 60
 	if s.short {
-		count = 10
+		count = 12
 	}
 	in := s.draw(t)
 	var trials []*trial
 	for i := range count {
 		c, shape := in.convolution(d, axes, transposed)
 		list := in.convContents(d, c.in*backend.Shape(c.window).Len())
-		trials = append(trials, c.trial(in, shape, readable[i%len(readable)], list[i%len(list)], sample(in, posters(d), 1)[0]))
+		trials = append(trials, c.trial(in, shape, readable[i%len(readable)], writable[i%len(writable)], list[i%len(list)], sample(in, posters(d), 1)[0]))
 	}
 	s.check(t, trials...)
 }
@@ -146,11 +146,11 @@ func (s *suite) testLayers(t tb) {
 			t.Fatalf("the suite's %+v has no result", c)
 		}
 		for _, ct := range in.convContents(c.dtype, c.in*backend.Shape(c.window).Len()) {
-			trials = append(trials, c.trial(in, shape, "dense", ct, posters(c.dtype)[1]))
+			trials = append(trials, c.trial(in, shape, "dense", "dense", ct, posters(c.dtype)[1]))
 		}
 		empty := append(backend.Shape{0}, shape[1:]...)
 		c.batch = 0
-		trials = append(trials, c.trial(in, empty, "dense", in.convContents(c.dtype, 1)[0], posters(c.dtype)[0]))
+		trials = append(trials, c.trial(in, empty, "dense", "dense", in.convContents(c.dtype, 1)[0], posters(c.dtype)[0]))
 	}
 	s.check(t, trials...)
 }
@@ -176,17 +176,18 @@ func (s *suite) testPoolOn(t tb, op ops.ReduceOp, d ops.DType) {
 	in := s.draw(t)
 	var trials []*trial
 	for i := range count {
-		trials = append(trials, in.pool(op, d, 1+in.IntN(2), readable[i%len(readable)]))
+		trials = append(trials, in.pool(op, d, i))
 	}
 	s.check(t, trials...)
 }
 
-// pool draws a pooling, with windows that reach beyond the padding as ceil mode has them.
-func (in *inputs) pool(op ops.ReduceOp, d ops.DType, axes int, how string) *trial {
+// pool draws pooling number i, with windows that reach beyond the padding as ceil mode has them. Every third has
+// windows of two or four elements, all inside, so that an average is exact; every other maximum has specials.
+func (in *inputs) pool(op ops.ReduceOp, d ops.DType, i int) *trial {
+	axes, how, even := 1+in.IntN(2), readable[i%len(readable)], i%3 == 0
 	k := &backend.Pool{Op: op, CountPad: in.IntN(2) == 0}
 	shape := backend.Shape{1 + in.IntN(2), 1 + in.IntN(4)}
 	image := shape.Clone()
-	even := in.IntN(3) == 0 // windows of four elements, all inside: an average is exact
 	for range axes {
 		window, extent, n := in.poolAxis(k, even)
 		k.Window = append(k.Window, window)
@@ -199,8 +200,8 @@ func (in *inputs) pool(op ops.ReduceOp, d ops.DType, axes int, how string) *tria
 		if even {
 			c.ulp = 0
 		}
-	} else if d.IsFloat() && in.IntN(2) == 0 {
-		c = content{name: "specials", fill: in.special(in.whole, 20)}
+	} else if d.IsFloat() && i%2 == 1 {
+		c = content{name: "specials", fill: in.special(in.whole, 5)}
 	}
 	tr := &trial{shape: shape, ulp: c.ulp, in: []operand{in.tensor(d, how, image, c.fill)}}
 	post := posters(d)[in.IntN(2)]
