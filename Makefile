@@ -38,11 +38,15 @@ race: ## the race detector on the concurrent packages
 	go test -race -short $(CONCURRENT)
 
 .PHONY: gpu
-gpu: ## the GPU backend on whatever Vulkan there is, software included
-	WEFT_GPU=require go test -short ./backend/wgpu/... ./cmd/weft
+gpu: ## the GPU driver, command and layers on whatever Vulkan there is, software included
+	WEFT_GPU=require go test -short ./backend/wgpu/internal/driver ./cmd/weft
 	WEFT_GPU=require go test -short -race ./backend/wgpu/internal/driver
 	WEFT_GPU=require go test -short -tags cogentcore ./backend/wgpu/internal/driver
 	WEFT_DEVICE=wgpu go test -short ./nn
+
+.PHONY: gpu-suite
+gpu-suite: ## the conformance suite on the GPU; minutes on software Vulkan
+	WEFT_GPU=require go test -short ./backend/wgpu
 
 .PHONY: generate-check
 generate-check: ## generated files are those their generators make
