@@ -91,8 +91,9 @@ func (g *gatherKernel) position() string {
 	}
 	if g.status >= 0 {
 		at := word(g.report)
-		t.line("if (beyond && here && atomicOr(&b%d[%s], 1u) == 0u) {", g.status, at)
-		t.line("atomicStore(&b%d[%s + 1u], %s);\natomicStore(&b%d[%s + 2u], %s);\n}", g.status, at, low, g.status, at, high)
+		t.line("if (beyond && here) {") // and alone: old naga evaluates both sides of && whatever the first is
+		t.line("if (atomicOr(&b%d[%s], 1u) == 0u) {", g.status, at)
+		t.line("atomicStore(&b%d[%s + 1u], %s);\natomicStore(&b%d[%s + 2u], %s);\n}\n}", g.status, at, low, g.status, at, high)
 	}
 	t.line("return select(at, select(max(n, 1u) - 1u, 0u, negative), beyond);\n}")
 	return t.String()
