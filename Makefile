@@ -48,6 +48,11 @@ gpu: ## the GPU driver, command and layers on whatever Vulkan there is, software
 gpu-suite: ## the conformance suite on the GPU; minutes on software Vulkan
 	WEFT_GPU=require go test -short ./backend/wgpu
 
+ROUNDS ?= 10
+.PHONY: suite
+suite: ## the conformance suite ROUNDS times (10), each with new inputs
+	@for i in $$(seq $(ROUNDS)); do go test -count 1 -run Conformance ./backend/cpu || exit 1; done
+
 .PHONY: generate-check
 generate-check: ## generated files are those their generators make
 	go generate ./...

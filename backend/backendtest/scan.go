@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -73,8 +74,7 @@ func (in *inputs) scan(r ops.ReduceOp, d ops.DType, mode int, shape backend.Shap
 		ulp: c.ulp, bound: c.bound,
 	}
 	if c.bound > 0 {
-		// One rounding an element, as NumPy has it; more than a few hundred never add up in one direction.
-		tr.bound = float64(min(n, 256) + 16)
+		tr.bound = roundings(n) + 16
 	}
 	return tr
 }
@@ -120,3 +120,7 @@ func shifted(in *inputs, shape backend.Shape, how, to string) *trial {
 		out: []operand{in.blank(ops.Float32, to, shape), in.blank(ops.Bool, "dense", shape)},
 	}
 }
+
+// roundings bounds the roundings that add up along n elements taken one after the other, as NumPy takes them. They go both
+// ways: their sum is rarely over three times the root of n, and here two such sums are compared.
+func roundings(n int) float64 { return min(float64(n), 6*math.Sqrt(float64(n))) }
