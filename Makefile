@@ -38,11 +38,11 @@ race: ## the race detector on the concurrent packages
 	go test -race -short $(CONCURRENT)
 
 .PHONY: gpu
-gpu: ## the GPU driver, command and layers on whatever Vulkan there is, software included
+gpu: ## the GPU driver, command, tensors and layers on whatever Vulkan there is, software included
 	WEFT_GPU=require go test -short ./backend/wgpu/internal/driver ./cmd/weft
 	WEFT_GPU=require go test -short -race ./backend/wgpu/internal/driver
 	WEFT_GPU=require go test -short -tags cogentcore ./backend/wgpu/internal/driver
-	WEFT_DEVICE=wgpu go test -short ./nn
+	WEFT_DEVICE=wgpu go test -short ./tensor ./nn
 
 .PHONY: gpu-suite
 gpu-suite: ## the conformance suite on the GPU; minutes on software Vulkan

@@ -22,7 +22,7 @@ func Example() {
 	x := tensor.New([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	w := tensor.New([]float32{1, 0, 0, 1, 1, -1}, 3, 2)
 	y := x.MatMul(w).AddScalar(1).ReLU()
-	fmt.Println(y)
+	fmt.Println(y.Shape(), y.DType())
 	out, err := tensor.Data[float32](ctx, y)
 	if err != nil {
 		fmt.Println(err)
@@ -30,7 +30,7 @@ func Example() {
 	}
 	fmt.Println(y.Shape(), out)
 	// Output:
-	// tensor(float32 [2 2], cpu, lazy)
+	// [2 2] float32
 	// [2 2] [5 0 11 0]
 }
 

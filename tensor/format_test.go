@@ -74,11 +74,12 @@ func TestFormat(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
+	device := defaultName()
 	x := tensor.New([]float32{1, 2}, 2, 1)
 	y := x.Exp()
 	for _, c := range []struct{ got, want string }{
-		{x.String(), "tensor(float32 [2 1], cpu)"},
-		{y.String(), "tensor(float32 [2 1], cpu, lazy)"},
+		{x.String(), "tensor(float32 [2 1], " + device + ")"},
+		{y.String(), "tensor(float32 [2 1], " + device + ", lazy)"},
 		{tensor.Scalar(2.5).String(), "tensor(scalar 2.5)"},
 		{tensor.From(3).Step(-1).String(), "3::-1"},
 		{tensor.R(1, 5).String(), "1:5"},
@@ -90,7 +91,7 @@ func TestString(t *testing.T) {
 			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
-	if err := tensor.Eval(ctx, y); err != nil || y.String() != "tensor(float32 [2 1], cpu)" {
+	if err := tensor.Eval(ctx, y); err != nil || y.String() != "tensor(float32 [2 1], "+device+")" {
 		t.Errorf("%v after Eval (%v)", y, err)
 	}
 }
