@@ -48,6 +48,13 @@ gpu: ## the GPU driver, command, tensors and layers on whatever Vulkan there is,
 gpu-suite: ## the conformance suite on the GPU; minutes on software Vulkan
 	WEFT_GPU=require go test -short ./backend/wgpu
 
+SOAK ?= 10m
+.PHONY: soak
+soak: ## the soak tests on the GPU, SOAK (10m) each, and a kernel of 30 s
+	WEFT_SOAK=$(SOAK) WEFT_DEVICE=wgpu go test -v -count 1 -timeout 0 -run Soak ./tensor
+	WEFT_SOAK=$(SOAK) WEFT_GPU=require go test -v -count 1 -timeout 0 -run Soak ./backend/wgpu/internal/driver
+	WEFT_TEST_LONG=30s WEFT_GPU=require go test -v -count 1 -timeout 0 -run LongKernel ./backend/wgpu/internal/driver
+
 ROUNDS ?= 10
 .PHONY: suite
 suite: ## the conformance suite ROUNDS times (10), each with new inputs
