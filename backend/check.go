@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-go/weft/ops"
 )
@@ -88,6 +89,8 @@ func (s *Step) checkKernel() error {
 		return s.checkWindow(&k.Post, 1, len(k.Window))
 	case *Gather:
 		return s.checkGather(k)
+	case *Sort:
+		return s.checkSort(k)
 	}
 	return fmt.Errorf("kernel of unknown family %s: %w", s.Kernel.Family(), ErrUnsupported)
 }
@@ -211,6 +214,38 @@ func (s *Step) checkWindow(post *ops.Expr, first, spatial int) error {
 		}
 	}
 	return s.checkPost(post, first)
+}
+
+func (s *Step) checkSort(k *Sort) error {
+	last := len(s.Shape) - 1
+	if last < 0 || len(s.In) < 1 {
+		return fmt.Errorf("sort of %d inputs over %v: %w", len(s.In), s.Shape, ErrShape)
+	}
+	in := s.In[0].Layout.Shape
+	switch {
+	case len(in) != last+1 || !in[:last].Equal(s.Shape[:last]) || in[last] < s.Shape[last]:
+		return fmt.Errorf("input 0: shape %v for a result %v: %w", in, s.Shape, ErrShape)
+	case in[last] > math.MaxInt32:
+		return fmt.Errorf("input 0: row of %d elements, at most %d: %w", in[last], math.MaxInt32, ErrShape)
+	case s.In[0].Buf == nil:
+		return fmt.Errorf("input 0: no memory: %w", ErrDevice)
+	}
+	want := s.In[0].DType
+	if k.Index {
+		want = ops.Int32
+	}
+	if err := checkFound(&k.Post, want); err != nil {
+		return err
+	}
+	return s.checkPost(&k.Post, 1)
+}
+
+// checkFound checks that operand 0 of an epilogue is of the type that the kernel finds.
+func checkFound(post *ops.Expr, want ops.DType) error {
+	if len(post.In) > 0 && post.In[0] != want {
+		return fmt.Errorf("epilogue of %s, the kernel finds %s: %w", post.In[0], want, ErrDType)
+	}
+	return nil
 }
 
 func (s *Step) checkGather(k *Gather) error {

@@ -62,6 +62,10 @@ func steps() map[string]*backend.Step {
 			Shape:  backend.Shape{1, 2, 3},
 			In:     []backend.Operand{operand(f32, 1, 1, 4), operand(f32, 2, 1, 2)}, Out: []backend.Operand{operand(f32, 1, 2, 3)},
 		},
+		"sort": {
+			Kernel: &backend.Sort{Post: two}, Shape: backend.Shape{2, 3},
+			In: []backend.Operand{operand(f32, 2, 5), operand(f32, 2, 3)}, Out: []backend.Operand{operand(f32, 2, 3)},
+		},
 		"gather": {
 			Kernel: &backend.Gather{Post: one}, Shape: backend.Shape{5},
 			In: []backend.Operand{operand(f32, 5, 7), operand(ops.Int32, 5)}, Out: []backend.Operand{operand(f32, 5)},
@@ -96,6 +100,9 @@ func TestStepCheck(t *testing.T) {
 		{"inner dimensions differ", "matmul", func(s *backend.Step) { s.In[1] = operand(ops.Float32, 4, 4) }, backend.ErrShape},
 		{"no epilogue operand", "matmul", func(s *backend.Step) { s.In = s.In[:2] }, backend.ErrShape},
 		{"weights of another type", "conv", func(s *backend.Step) { s.In[1].DType = ops.Int32 }, backend.ErrShape},
+		{"fewer elements than wanted", "sort", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 2, 2) }, backend.ErrShape},
+		{"other rows", "sort", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 3, 5) }, backend.ErrShape},
+		{"positions of a float type", "sort", func(s *backend.Step) { s.Kernel.(*backend.Sort).Index = true }, backend.ErrDType},
 		{"index of floats", "gather", func(s *backend.Step) { s.In[1] = operand(ops.Float32, 5) }, backend.ErrDType},
 		{"source without an axis", "gather", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 5) }, backend.ErrShape},
 	} {

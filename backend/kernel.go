@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// A Kernel is what a step computes: one of [Map], [Reduce], [Row], [Scan], [MatMul], [Conv], [Pool] and
-// [Gather], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
+// A Kernel is what a step computes: one of [Map], [Reduce], [Row], [Scan], [MatMul], [Conv], [Pool],
+// [Gather] and [Sort], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
 // step uses it: a plan runs the same Kernel value again and again, so a backend may keep what it compiled
 // under the pointer, and share it between kernels of equal [Kernel.AppendKey].
 type Kernel interface {
@@ -110,6 +110,20 @@ type Pool struct {
 // An index out of range is an error of kind [ErrIndex] where the backend checks.
 type Gather struct{ Post ops.Expr }
 
+// Sort orders the elements of each row, which is the last axis, and gives the first of them: for a domain
+// [rows… K] input 0 is [rows… N], with K ≤ N. With K = N that is a sort, with fewer a choice of the K least.
+//
+// The least element comes first, or with Descending the greatest; NaN comes last in both. Of equal elements the
+// one of the lower position comes first (the order is stable): so of 0 and -0, of true and true, and of NaN
+// with another NaN, whatever their bits. Post's operand 0 is the element, of input 0's type, or with Index its
+// position in the row, of type Int32; its other operands are the rest of the inputs, over the domain. N is
+// less than 2³¹.
+type Sort struct {
+	Descending bool
+	Index      bool
+	Post       ops.Expr
+}
+
 // Family returns "map".
 func (*Map) Family() string { return "map" }
 
@@ -134,6 +148,9 @@ func (*Pool) Family() string { return "pool" }
 // Family returns "gather".
 func (*Gather) Family() string { return "gather" }
 
+// Family returns "sort".
+func (*Sort) Family() string { return "sort" }
+
 // Bodies returns the kernel's program.
 func (k *Map) Bodies() []*ops.Expr { return []*ops.Expr{&k.Body} }
 
@@ -157,6 +174,9 @@ func (k *Pool) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
 
 // Bodies returns Post.
 func (k *Gather) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
+
+// Bodies returns Post.
+func (k *Sort) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
 
 // AppendKey implements [Kernel].
 func (k *Map) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 'm')) }
@@ -201,6 +221,18 @@ func (k *Pool) AppendKey(b []byte) []byte {
 
 // AppendKey implements [Kernel].
 func (k *Gather) AppendKey(b []byte) []byte { return k.Post.AppendKey(append(b, 'g')) }
+
+// AppendKey implements [Kernel].
+func (k *Sort) AppendKey(b []byte) []byte {
+	return k.Post.AppendKey(append(b, 'o', bit(k.Descending)|bit(k.Index)<<1))
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
 
 func appendInts(b []byte, lists ...[]int) []byte {
 	for _, l := range lists {

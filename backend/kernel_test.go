@@ -41,6 +41,7 @@ func kernels() map[string]Kernel {
 	vary(ks, "conv", conv, func(c *Conv) Kernel { return c })
 	pool := Pool{Op: ops.ReduceMax, Window: []int{2, 2}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}, PadEnd: []int{0, 0}, Post: load}
 	vary(ks, "pool", pool, func(p *Pool) Kernel { return p })
+	vary(ks, "sort", Sort{Post: load}, func(o *Sort) Kernel { return o })
 	ks["conv 1-d"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{1}, Groups: 1, Post: load}
 	ks["conv pad 200"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{200}, Groups: 1, Post: load}
 	ks["conv pad -56"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{-56}, Groups: 1, Post: load}

@@ -217,3 +217,28 @@ func ExampleFromMatrix() {
 	// [[1. 0.]
 	//  [0. 1.]]
 }
+
+// The positions that order one tensor order others too.
+func ExampleTensor_ArgSort() {
+	age := tensor.New([]int32{31, 7, 64})
+	height := tensor.New([]float32{1.8, 1.2, 1.7})
+	byAge := age.ArgSort(0)
+	show(age.Take(0, byAge))
+	show(height.Take(0, byAge))
+	// Output:
+	// [ 7 31 64]
+	// [1.2 1.8 1.7]
+}
+
+// TopK gives the greatest elements and where they are.
+func ExampleTensor_TopK() {
+	scores := tensor.New([]float32{0.1, 0.7, 0.2, 0.3, 0.3, 0.4}, 2, 3)
+	values, indices := scores.TopK(2, -1)
+	show(values)
+	show(indices)
+	// Output:
+	// [[0.7 0.2]
+	//  [0.4 0.3]]
+	// [[1 2]
+	//  [2 0]]
+}

@@ -130,6 +130,22 @@ func (t *Tensor) moveLast(axis int) *Tensor {
 	return t.Permute(append(axes, axis)...)
 }
 
+// moveFromLast undoes moveLast.
+func (t *Tensor) moveFromLast(axis int) *Tensor {
+	axes := make([]int, t.Rank())
+	for k := range axes {
+		switch {
+		case k < axis:
+			axes[k] = k
+		case k == axis:
+			axes[k] = len(axes) - 1
+		default:
+			axes[k] = k - 1
+		}
+	}
+	return t.Permute(axes...)
+}
+
 // BroadcastTo returns t stretched to shape by NumPy's rule: aligned at the last axis, an extent of 1
 // repeats. The error is of kind [ErrShape].
 func (t *Tensor) BroadcastTo(shape ...int) *Tensor {

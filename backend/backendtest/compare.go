@@ -65,6 +65,8 @@ func (s *suite) within(tr *trial, i int, got, want ops.Value, mags []byte, at in
 		return tr.op.Within(got, args...) || s.flush && tr.op.WithinFlushing(got, args...)
 	case !want.DType.IsFloat():
 		return got.I == want.I
+	case tr.signs && got.F == 0 && want.F == 0:
+		return math.Signbit(got.F) == math.Signbit(want.F)
 	case s.flush && flushes(want.DType) && math.Abs(got.F-want.F) <= leastNormal:
 		return true
 	}

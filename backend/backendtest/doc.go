@@ -26,7 +26,8 @@
 //
 // Reduce, Row and Scan: each reduction on each type, over rows of no elements to 100,003 and of one axis or
 // several; softmax, norms and other programs. MatMul, Conv, Pool and Gather: sizes around those of tiles,
-// mixtures of types, and work before and after.
+// mixtures of types, and work before and after. Sort: rows of which many elements are equal, whole and the first few, with
+// NaN and zeros of both signs.
 //
 // Operands lie dense, at odd offsets, transposed, sliced, stepped, reversed and broadcast, and have no elements
 // or no axes. Memory is filled with 0xff bytes first, NaN in each floating-point type: inputs hold them

@@ -27,6 +27,8 @@ var parts = []struct {
 	{"max pool", func(s *suite, t tb) { s.testPoolOn(t, ops.ReduceMax, ops.Float32) }},
 	{"average pool", func(s *suite, t tb) { s.testPoolOn(t, ops.ReduceSum, ops.Float32) }},
 	{"gather", func(s *suite, t tb) { s.testGatherOn(t, ops.Float32, ops.Int32) }},
+	{"sort", func(s *suite, t tb) { s.testSortOn(t, ops.Float32) }},
+	{"topk", func(s *suite, t tb) { s.testTopKOn(t, ops.Float32) }},
 }
 
 // TestFaults shows that the suite catches each fault in each family.
@@ -58,6 +60,11 @@ func TestFaults(t *testing.T) {
 	t.Run("the last of ties", func(t *testing.T) {
 		for _, d := range []ops.DType{ops.Float32, ops.Int32, ops.Bool} {
 			caught(t, "argmax", &mutant{change: lastOfTies}, func(s *suite, t tb) { s.testReduceOn(t, ops.ReduceArgMax, d) })
+		}
+	})
+	t.Run("descending from the end of ascending", func(t *testing.T) {
+		for _, d := range []ops.DType{ops.Float32, ops.Int32} {
+			caught(t, "sort", &mutant{change: sortFromTheEnd}, func(s *suite, t tb) { s.testSortOn(t, d) })
 		}
 	})
 	t.Run("sums in float16", func(t *testing.T) {
@@ -173,6 +180,28 @@ func lastOfTies(s *backend.Step) {
 	b.Result(b.Apply(ops.Sub, b.Const(0, ops.Int32), first))
 	s.Kernel = &backend.Reduce{Body: b.Expr(), Axes: 1}
 	s.Consts = []uint64{ops.IntValue(ops.Int32, int64(n-1)).Bits()}
+}
+
+// sortFromTheEnd sorts in ascending order and writes that from the end of each row: then NaN comes first, and equal
+// elements are in the wrong order.
+func sortFromTheEnd(s *backend.Step) {
+	k := *s.Kernel.(*backend.Sort)
+	last := len(s.Shape) - 1
+	n := s.Shape[last]
+	if !k.Descending || n == 0 {
+		return
+	}
+	k.Descending = false
+	s.Kernel = &k
+	for _, list := range [][]backend.Operand{s.In[1:], s.Out} {
+		for i := range list {
+			l, err := list[i].Layout.Slice(last, n-1, -1, n)
+			if err != nil {
+				panic(err)
+			}
+			list[i].Layout = l
+		}
+	}
 }
 
 // sumInHalf rounds what it sums to float16 first.

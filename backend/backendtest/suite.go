@@ -79,6 +79,8 @@ var groups = []struct {
 	{"conv", (*suite).testConv},
 	{"pool", (*suite).testPool},
 	{"gather", (*suite).testGather},
+	{"sort", (*suite).testSort},
+	{"topk", (*suite).testTopK},
 	{"contract", (*suite).testContract},
 	{"close", (*suite).testClose},
 }

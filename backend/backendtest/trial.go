@@ -29,6 +29,8 @@ type trial struct {
 	// they are summed in, times what the same kernel gives for the absolute values of its inputs; or abs times
 	// that unit.
 	ulp, bound, abs float64
+
+	signs bool // 0 and -0 are not the same
 }
 
 // An operand is a tensor of a trial, and its memory: what lies outside its elements is poisoned. An input

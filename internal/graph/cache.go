@@ -177,11 +177,23 @@ func (k *key) attr(n *Node) {
 		if a.CountPad {
 			k.structure = append(k.structure, 1)
 		}
+	case *SortAttr:
+		k.flag(a.Descending)
+		k.flag(a.Index)
 	case []backend.Layout:
 		for i := range a {
 			k.layout(&a[i])
 		}
 	}
+}
+
+// flag describes a choice of two.
+func (k *key) flag(f bool) {
+	var w uint64
+	if f {
+		w = 1
+	}
+	k.structure = append(k.structure, w)
 }
 
 // ints describes numbers that a kernel is compiled for.

@@ -91,6 +91,8 @@ func (e *emitter) anchored() backend.Kernel {
 			Op: a.Op, Window: a.Window, Stride: a.Stride, Dilation: a.Dilation,
 			Pad: a.Pad, PadEnd: a.PadEnd, CountPad: a.CountPad, Post: post,
 		}
+	case *SortAttr:
+		return &backend.Sort{Descending: a.Descending, Index: a.Index, Post: post}
 	}
 	return &backend.Gather{Post: post}
 }

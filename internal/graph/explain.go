@@ -150,8 +150,8 @@ func (n *Node) opName() string {
 		return n.red.String()
 	case kindScan:
 		return "cum" + n.red.String()
-	case kindMatMul, kindConv, kindPool, kindGather:
-		return [...]string{"matmul", "conv", "pool", "gather"}[n.kind-kindMatMul]
+	case kindMatMul, kindConv, kindPool, kindGather, kindSort:
+		return [...]string{"matmul", "conv", "pool", "gather", "sort"}[n.kind-kindMatMul]
 	default:
 		return ""
 	}

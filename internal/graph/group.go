@@ -107,7 +107,7 @@ func inputSpace(t kind, k int, s space) space {
 	switch t {
 	case kindMatMul:
 		return inA + space(k)
-	case kindConv, kindPool, kindGather:
+	case kindConv, kindPool, kindGather, kindSort:
 		return inOperand
 	default:
 		return s

@@ -49,6 +49,9 @@ func TestEpilogues(t *testing.T) {
 			index.Layout.Shape, index.Layout.Strides = backend.Shape{2, 4}, []int{0, 1}
 			return graph.Gather(backend.Shape{2, 4}, random(2, 4, 7), index)
 		}},
+		{"sort", func() *graph.Node {
+			return graph.Sort(random(2, 4, 7), 5, graph.SortAttr{Descending: true})
+		}},
 	} {
 		t.Run(c.family, func(t *testing.T) {
 			n := c.make()

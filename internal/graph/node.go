@@ -24,7 +24,7 @@ type Node struct {
 	rev  bool         // scan
 	op   *ops.Op      // apply
 	bits uint64       // const
-	attr any          // *ConvAttr, *PoolAttr, []backend.Layout (assemble, update), []byte (data, until it is on the device)
+	attr any          // *ConvAttr, *PoolAttr, *SortAttr, []backend.Layout (assemble, update), []byte (data, until it is on the device)
 
 	strides []int  // of the dense result
 	in      []Edge // forgotten once computed
@@ -70,6 +70,7 @@ const (
 	kindConv                     //
 	kindPool                     //
 	kindGather                   //
+	kindSort                     //
 	kindAssemble                 // parts put side by side
 	kindUpdate                   // the next version of a variable
 	kindTransfer                 // elements from another device
@@ -241,6 +242,22 @@ func Pool(x Edge, out backend.Shape, a PoolAttr) *Node {
 // has one axis more than shape, the last.
 func Gather(shape backend.Shape, src, index Edge) *Node {
 	return newNode(kindGather, src.Node.Device, src.Node.DType, shape, src, index)
+}
+
+// SortAttr says how a row is sorted; the fields are those of [backend.Sort].
+type SortAttr struct{ Descending, Index bool }
+
+// Sort returns the first n elements of each row of in, its last axis, in sorted order, or their positions.
+func Sort(in Edge, n int, a SortAttr) *Node {
+	shape := in.Layout.Shape.Clone()
+	shape[len(shape)-1] = n
+	t := in.Node.DType
+	if a.Index {
+		t = ops.Int32
+	}
+	s := newNode(kindSort, in.Node.Device, t, shape, in)
+	s.attr = &a
+	return s
 }
 
 // A Part is a piece of a result: the elements In and the places At where they go.
