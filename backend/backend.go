@@ -50,6 +50,14 @@ type Backend interface {
 	Close() error
 }
 
+// A Starter is a Backend that collects what Run is given, because handing it to the device costs more than a small step.
+// Read, and Run when much has come together, hand it over; Start says that nobody waits but that no more comes for now.
+// It does not wait either.
+type Starter interface {
+	Backend
+	Start()
+}
+
 // A Buffer is memory of a device.
 type Buffer interface {
 	// Size returns the number of bytes asked for.

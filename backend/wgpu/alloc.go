@@ -94,10 +94,7 @@ func (e *engine) trim(limit int) {
 		if !ok {
 			return
 		}
-		if len(e.batch.commands) > 0 {
-			e.flush() // its commands may name the buffer, which must be there when they are submitted
-		}
-		e.groups.forget(e, m.handle)
-		e.dev.FreeBuffer(m.handle)
+		e.groups.forget(e, m)
+		e.drop(m.batch, func() { e.dev.FreeBuffer(m.handle) })
 	}
 }

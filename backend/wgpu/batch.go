@@ -2,7 +2,6 @@ package wgpu
 
 import (
 	"context"
-	"time"
 
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
@@ -15,7 +14,7 @@ const (
 	batchArgs       = 64 << 10
 )
 
-// A batch is what has been recorded and not yet submitted.
+// A batch is a list of commands for one submission.
 type batch struct {
 	id       uint64 // counts batches, from 1
 	commands []driver.Command
@@ -37,15 +36,15 @@ type launch struct {
 // record adds a launch to the batch, under the lock.
 func (e *engine) record(l launch) error {
 	align := int(e.info.Limits.UniformAlign)
-	if len(e.batch.commands) >= batchDispatches || e.batch.bytes >= batchBytes ||
-		len(e.batch.args)+align+len(l.args) > batchArgs {
-		e.flush()
+	if b := e.batch; len(b.commands) >= batchDispatches || b.bytes >= batchBytes || len(b.args)+align+len(l.args) > batchArgs {
+		e.seal()
+		e.start()
 	}
 	group, err := e.groups.get(e, l)
 	if err != nil {
 		return translate(err)
 	}
-	b := &e.batch
+	b := e.batch
 	for len(b.args)%align != 0 {
 		b.args = append(b.args, 0)
 	}
@@ -62,79 +61,104 @@ func (e *engine) record(l launch) error {
 	return nil
 }
 
-// flush submits the batch. An error stays with the buffers the batch was to write.
-func (e *engine) flush() { _ = e.submitBatch() }
-
-// submitBatch is flush, and returns the error too.
-func (e *engine) submitBatch() error {
-	b := &e.batch
-	if len(b.commands) == 0 {
-		return nil
-	}
-	err := e.submit(b)
-	for i, w := range b.writes {
-		if err != nil && w.err == nil {
-			w.err = err
-		}
-		b.writes[i] = nil
-	}
-	clear(b.commands)
-	*b = batch{id: b.id + 1, commands: b.commands[:0], args: b.args[:0], writes: b.writes[:0]}
-	return err
-}
-
-func (e *engine) submit(b *batch) error {
-	// The write is ordered between the submissions before and this one, so one arena serves all batches.
-	if len(b.args) > 0 {
-		if err := e.dev.Write(context.Background(), e.arena, 0, b.args); err != nil {
-			return translate(err)
-		}
-	}
-	t, err := e.dev.Submit(b.commands)
-	if err != nil {
-		return translate(err)
-	}
-	e.last = t
-	return nil
-}
-
-// settle is called when a caller has recorded all it has: the batch goes to the GPU if that has nothing to do. Else
-// the batch may grow until the GPU is free, which somebody then looks out for. He does not wait in the driver: there
-// he would hold up the next submission.
-func (e *engine) settle() {
+// seal ends the batch, so that it is submitted as it is, and begins another.
+func (e *engine) seal() {
 	if len(e.batch.commands) == 0 {
 		return
 	}
-	if e.dev.Poll() >= e.last {
-		e.flush()
-		return
+	id := e.batch.id + 1
+	e.out.push(e.batch)
+	if n := len(e.spare); n > 0 {
+		e.batch, e.spare = e.spare[n-1], e.spare[:n-1]
+	} else {
+		e.batch = new(batch)
 	}
-	if !e.waiting {
-		e.waiting = true
-		go e.lookout()
+	e.batch.id = id
+}
+
+// start sees to it that what has been recorded is submitted soon, by a goroutine that then takes what has been recorded in the
+// meantime, and so on: callers who come one after another fill a batch while the one before is submitted.
+func (e *engine) start() {
+	if !e.sending && (len(e.batch.commands) > 0 || e.out.waiting() > 0) {
+		e.sending = true
+		go e.send()
 	}
 }
 
-// lookout submits the batch once the GPU has nothing to do.
-func (e *engine) lookout() {
-	const pause = 50 * time.Microsecond // a small part of what a full batch takes
+func (e *engine) send() {
 	for {
-		time.Sleep(pause)
+		e.out.submitAll()
 		e.mu.Lock()
-		if e.closed || len(e.batch.commands) == 0 || e.dev.Poll() >= e.last {
-			if !e.closed {
-				e.flush()
-			}
-			e.waiting = false
+		if e.closed || len(e.batch.commands) == 0 && e.out.waiting() == 0 {
+			e.sending = false
 			e.mu.Unlock()
 			return
+		}
+		if e.out.waiting() == 0 {
+			e.seal()
 		}
 		e.mu.Unlock()
 	}
 }
 
-// drain submits the batch and waits for all work, under the lock.
+// flush returns when all that has been recorded is submitted, with the error of the last batch, which stays with the buffers
+// that a batch was to write.
+func (e *engine) flush() error {
+	e.seal()
+	e.out.submitAll()
+	return e.collect(e.batch.id - 1)
+}
+
+// collect takes note of the batches that have been submitted, and returns the error of batch id if it is among them.
+func (e *engine) collect(id uint64) (err error) {
+	for _, s := range e.out.takeSent() {
+		e.sent, e.last = s.id, max(e.last, s.ticket)
+		if s.id == id {
+			err = s.err
+		}
+		for _, w := range s.writes {
+			if s.err != nil && w.err == nil {
+				w.err = s.err
+			}
+		}
+		clear(s.writes)
+		clear(s.commands)
+		*s.batch = batch{commands: s.commands[:0], args: s.args[:0], writes: s.writes[:0]}
+		e.spare = append(e.spare, s.batch)
+	}
+	e.freeDropped()
+	return err
+}
+
+// A dropped thing is freed once the last batch whose commands name it has been submitted.
+type dropped struct {
+	batch uint64
+	free  func()
+}
+
+// drop calls free once batch has been submitted.
+func (e *engine) drop(batch uint64, free func()) {
+	e.dropped = append(e.dropped, dropped{batch, free})
+	if batch <= e.sent {
+		e.freeDropped()
+	}
+}
+
+func (e *engine) freeDropped() {
+	kept := e.dropped[:0]
+	for _, d := range e.dropped {
+		if d.batch <= e.sent {
+			d.free()
+		} else {
+			kept = append(kept, d)
+		}
+	}
+	clear(e.dropped[len(kept):])
+	e.dropped = kept
+}
+
+// drain submits what has been recorded and waits for all work, under the lock.
 func (e *engine) drain() error {
-	e.flush()
+	e.flush() //nolint:errcheck // the error is with the buffers
 	return translate(e.dev.Wait(context.Background(), e.last))
 }

@@ -113,7 +113,7 @@ func (p *pool) put(m memory, batch uint64) {
 }
 
 // oldest removes and returns the memory that has been in the pool longest.
-func (p *pool) oldest() (memory, bool) {
+func (p *pool) oldest() (pooled, bool) {
 	best := -1
 	for c, list := range p.free {
 		if len(list) > 0 && (best < 0 || list[0].since < p.free[best][0].since) {
@@ -121,9 +121,9 @@ func (p *pool) oldest() (memory, bool) {
 		}
 	}
 	if best < 0 {
-		return memory{}, false
+		return pooled{}, false
 	}
-	m := p.free[best][0].memory
+	m := p.free[best][0]
 	if p.free[best] = p.free[best][1:]; len(p.free[best]) == 0 {
 		delete(p.free, best)
 	}

@@ -10,9 +10,10 @@
 // # How it works
 //
 // An engine stands over each device. Run turns every step into dispatches: it finds or writes the WGSL for the
-// kernel and the class of its operands, and records them in a batch with their parameters. A batch is submitted when it
-// is full, when the GPU has nothing to do, or when something must be read. Commands take effect in the order they
-// were recorded, so memory can be reused as soon as it is released: whoever gets it comes later.
+// kernel and the class of its operands, and records them in a batch with their parameters. A submission
+// costs the host as much as many small kernels, so a batch is submitted when it is full, when something must be read, or by
+// a goroutine while the next batch is recorded. Commands take effect in the order they were recorded, so memory can be
+// reused as soon as it is released: whoever gets it comes later.
 //
 // Compiled pipelines, bind groups and memory are kept, so that running the same plan again creates nothing.
 //

@@ -25,12 +25,15 @@ type engine struct {
 	mu      sync.Mutex
 	closed  bool
 	pool    pool
-	batch   batch
+	batch   *batch // what has been recorded since the last was sealed
+	out     sender
+	sending bool     // a goroutine is in send
+	spare   []*batch // for reuse
+	sent    uint64   // the last batch known to have been submitted
+	dropped []dropped
 	groups  groups
 	kernels kernels
-	arena   driver.Buffer // parameters of a batch
 	last    driver.Ticket // of the last submission
-	waiting bool          // a goroutine will settle when last is done
 	staging []memory      // readback buffers not in use
 	checked bool          // WEFT_CHECK=1: indices out of range are errors
 	checks  *checks       // of the Run that is recording, if checked
@@ -44,13 +47,15 @@ var errClosed = fmt.Errorf("wgpu: device closed: %w", backend.ErrDevice)
 func newEngine(dev driver.Device) (*engine, error) {
 	e := &engine{dev: dev, info: dev.Info()}
 	e.life, e.end = context.WithCancel(context.Background())
-	e.batch.id = 1
+	e.batch = &batch{id: 1}
 	e.pool = pool{free: make(map[int][]pooled), limit: poolLimit}
 	e.groups = groups{byKey: make(map[groupKey]driver.Group), byBuffer: make(map[driver.Buffer][]groupKey)}
 	e.kernels = newKernels()
 	e.checked = os.Getenv("WEFT_CHECK") == "1"
 	var err error
-	if e.arena, err = dev.NewBuffer("parameters", batchArgs, driver.Uniform); err != nil {
+	e.out.dev = dev
+	e.out.turn.L = &e.out.mu
+	if e.out.arena, err = dev.NewBuffer("parameters", batchArgs, driver.Uniform); err != nil {
 		return nil, errors.Join(translate(err), dev.Close())
 	}
 	return e, nil
@@ -64,6 +69,7 @@ const poolLimit = 8 << 30
 func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.collect(0) //nolint:errcheck // they are with the buffers
 	var mine *checks
 	if e.checked {
 		mine = &checks{}
@@ -86,8 +92,16 @@ func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
 			return err
 		}
 	}
-	e.settle()
 	return nil
+}
+
+// Start implements [backend.Starter].
+func (e *engine) Start() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.start()
+	}
 }
 
 // step records the dispatches of a step.
@@ -129,7 +143,7 @@ func (e *engine) Close() error {
 	if e.closed {
 		return nil
 	}
-	e.flush()
+	e.flush() //nolint:errcheck // the error is with the buffers
 	e.closed = true
 	e.end()
 	return translate(e.dev.Close())

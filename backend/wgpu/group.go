@@ -34,14 +34,13 @@ func (g *groups) get(e *engine, l launch) (driver.Group, error) {
 	for _, b := range l.buffers {
 		bindings = append(bindings, driver.Binding{Buffer: b.memory.handle})
 	}
-	bindings = append(bindings, driver.Binding{Buffer: e.arena, Size: uint64(l.pipeline.args)})
+	bindings = append(bindings, driver.Binding{Buffer: e.out.arena, Size: uint64(l.pipeline.args)})
 	h, err := e.dev.NewGroup(l.pipeline.label, l.pipeline.handle, bindings)
 	if err != nil {
 		return 0, err
 	}
 	if len(g.byKey) >= maxGroups {
-		e.flush() // its commands name groups
-		g.clear(e.dev)
+		g.clear(e)
 	}
 	g.created++
 	g.byKey[key] = h
@@ -51,20 +50,20 @@ func (g *groups) get(e *engine, l launch) (driver.Group, error) {
 	return h, nil
 }
 
-// forget drops the groups that a buffer about to be freed stands in. The batch must have been flushed.
-func (g *groups) forget(e *engine, b driver.Buffer) {
-	for _, key := range g.byBuffer[b] {
+// forget drops the groups that memory about to be freed stands in.
+func (g *groups) forget(e *engine, m pooled) {
+	for _, key := range g.byBuffer[m.handle] {
 		if h, ok := g.byKey[key]; ok {
-			e.dev.FreeGroup(h)
+			e.drop(m.batch, func() { e.dev.FreeGroup(h) })
 			delete(g.byKey, key)
 		}
 	}
-	delete(g.byBuffer, b)
+	delete(g.byBuffer, m.handle)
 }
 
-func (g *groups) clear(dev driver.Device) {
+func (g *groups) clear(e *engine) {
 	for _, h := range g.byKey {
-		dev.FreeGroup(h)
+		e.drop(e.batch.id, func() { e.dev.FreeGroup(h) })
 	}
 	clear(g.byKey)
 	clear(g.byBuffer)

@@ -17,8 +17,8 @@ func (e *engine) Write(dst backend.Buffer, off int, src []byte) error {
 	if err != nil || len(src) == 0 {
 		return err
 	}
-	if b.batch == e.batch.id {
-		e.flush()
+	if b.batch > e.sent {
+		e.flush() //nolint:errcheck // the error is with the buffers
 	}
 	if off%4 != 0 || len(src)%4 != 0 && off+len(src) < b.size {
 		return e.writeInside(b, off, src)
@@ -49,7 +49,10 @@ func (e *engine) Read(ctx context.Context, dst []byte, src backend.Buffer, off i
 		return b.err
 	}
 	if len(dst) == 0 {
-		e.flush()
+		e.flush() //nolint:errcheck // the error is with the buffers
+		if b.err != nil {
+			return b.err
+		}
 		last := e.last
 		e.mu.Unlock()
 		err := e.dev.Wait(ctx, last)
@@ -134,22 +137,29 @@ type flight struct {
 	dst []byte
 }
 
-// copyOut submits the batch with a copy of n bytes at its end. If that fails because of a kernel that has nothing to do
-// with b, the copy goes alone.
+// copyOut submits what has been recorded with a copy of n bytes at its end. If that fails because of a kernel that has nothing
+// to do with b, the copy goes alone.
 func (e *engine) copyOut(b *buffer, off int, to memory, n int) error {
 	command := driver.Command{
 		Op: driver.Copy, Src: b.memory.handle, SrcOff: uint64(off), Dst: to.handle, Size: uint64(n),
 	}
-	e.batch.commands = append(e.batch.commands, command)
-	err := e.submitBatch()
+	err := e.copyNow(command)
 	switch {
-	case err == nil:
-		return nil
 	case b.err != nil:
 		return b.err
+	case err != nil:
+		return e.copyNow(command)
 	}
-	e.batch.commands = append(e.batch.commands, command)
-	return e.submitBatch()
+	return nil
+}
+
+// copyNow submits what has been recorded with a command at its end, and returns the error of the batch it is in.
+func (e *engine) copyNow(c driver.Command) error {
+	if e.closed {
+		return errClosed
+	}
+	e.batch.commands = append(e.batch.commands, c)
+	return e.flush()
 }
 
 // stage returns a readback buffer of at least n bytes.

@@ -17,6 +17,8 @@ type Device struct {
 	b    backend.Backend
 	host backend.HostBackend // b, if its memory is the program's own
 
+	starter backend.Starter // b, if it collects what it is to run
+
 	lock  ctxMutex // guards what follows and the nodes of the device; never held while kernels run
 	walks uint64   // counts the walks over the graph, to mark nodes
 	cache cache
@@ -39,6 +41,7 @@ func NewDevice(name string, b backend.Backend) *Device {
 		warned: map[string]bool{},
 	}
 	d.host, _ = b.(backend.HostBackend)
+	d.starter, _ = b.(backend.Starter)
 	return d
 }
 

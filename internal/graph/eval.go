@@ -10,6 +10,17 @@ import (
 // Eval computes nodes, of one device or of several, and what they need. Other goroutines may call it at the
 // same time, for the same nodes too. After an error nothing has changed, and Eval may be called again.
 func Eval(ctx context.Context, nodes ...*Node) error {
+	err := compute(ctx, nodes...)
+	for i, n := range nodes {
+		if d := n.Device; d.starter != nil && !hasDevice(nodes[:i], d) {
+			d.starter.Start()
+		}
+	}
+	return err
+}
+
+// compute is Eval for a caller who reads the results next: the device may wait for that.
+func compute(ctx context.Context, nodes ...*Node) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func access(ctx context.Context, e Edge) (s *storage, at int, err error) {
 	} else {
 		n = Copy(e)
 	}
-	if err := Eval(ctx, n); err != nil {
+	if err := compute(ctx, n); err != nil {
 		return nil, 0, err
 	}
 	if err := d.lock.Lock(ctx); err != nil {
