@@ -101,6 +101,8 @@ type Info struct {
 	BytesPooled int // freed, kept for reuse
 	BytesPeak   int // greatest BytesInUse so far
 
-	Kernels  int64 // steps run so far
-	Compiled int64 // kernels compiled so far; a warm run compiles none
+	Kernels   int64 // steps run so far
+	Compiled  int64 // kernels compiled so far; a warm run compiles none
+	Allocated int64 // pieces of memory asked of the system so far; a warm run lives on those released before it
+	Bound     int64 // lists of buffers made known to the device so far, where it wants that; a warm run needs none
 }

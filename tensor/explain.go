@@ -55,6 +55,8 @@ type Counters struct {
 	Kernels   int64 // kernels run
 	Compiled  int64 // kernels compiled
 	Fallbacks int64 // kernels that another device had to run
+	Allocated int64 // pieces of memory asked of the system, or of the GPU's driver
+	Bound     int64 // lists of buffers made known to a GPU
 
 	BytesInUse  int // held by tensors
 	BytesPooled int // freed, and kept for reuse
@@ -62,7 +64,8 @@ type Counters struct {
 }
 
 // Stats returns the counters of a device, or of the default one for nil. A warm evaluation, of a
-// structure seen before, adds to PlanHits and neither to Plans nor to Compiled.
+// structure seen before, adds to PlanHits and neither to Plans nor to Compiled; nor, if the results of the
+// one before are released, to Allocated and Bound.
 func Stats(d *Device) Counters {
 	if d.none() {
 		var err error
@@ -73,6 +76,7 @@ func Stats(d *Device) Counters {
 	s := d.g.Stats()
 	return Counters{
 		Evals: s.Evals, Plans: s.Plans, PlanHits: s.PlanHits, Kernels: s.Kernels, Compiled: s.Compiled, Fallbacks: s.Fallbacks,
+		Allocated: s.Allocated, Bound: s.Bound,
 		BytesInUse: s.BytesInUse, BytesPooled: s.BytesPooled, BytesPeak: s.BytesPeak,
 	}
 }

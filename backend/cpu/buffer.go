@@ -29,6 +29,7 @@ type memory struct {
 	used   int
 	pooled int
 	peak   int
+	made   int64 // blocks asked of Go
 }
 
 // A block64 is aligned memory of the size of its class.
@@ -114,6 +115,7 @@ func (m *memory) alloc(n int) (*buffer, error) {
 			return nil, fmt.Errorf("cpu: alloc of %d bytes, %d of %d in use: %w", n, used, m.limit, backend.ErrMemory)
 		}
 		m.evict(m.limit - m.used - c)
+		m.made++
 	}
 	m.used += c
 	m.peak = max(m.peak, m.used)
@@ -179,10 +181,11 @@ func (m *memory) evict(keep int) {
 	}
 }
 
-func (m *memory) stats() (used, pooled, peak int) {
+// count fills in what of i is about memory.
+func (m *memory) count(i *backend.Info) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.used, m.pooled, m.peak
+	i.BytesInUse, i.BytesPooled, i.BytesPeak, i.Allocated = m.used, m.pooled, m.peak, m.made
 }
 
 func newBlock(n int) *block64 {

@@ -46,17 +46,15 @@ var processor = sync.OnceValue(processorName)
 
 // Info implements [backend.Backend].
 func (b *Backend) Info() backend.Info {
-	used, pooled, peak := b.memory.stats()
-	return backend.Info{
-		Name:        "cpu",
-		Adapter:     fmt.Sprintf("%s, %d threads", processor(), runtime.GOMAXPROCS(0)),
-		MaxBytes:    b.memory.limit,
-		BytesInUse:  used,
-		BytesPooled: pooled,
-		BytesPeak:   peak,
-		Kernels:     b.kernels.Load(),
-		Compiled:    b.programs.compiled.Load(),
+	i := backend.Info{
+		Name:     "cpu",
+		Adapter:  fmt.Sprintf("%s, %d threads", processor(), runtime.GOMAXPROCS(0)),
+		MaxBytes: b.memory.limit,
+		Kernels:  b.kernels.Load(),
+		Compiled: b.programs.compiled.Load(),
 	}
+	b.memory.count(&i)
+	return i
 }
 
 // Supports implements [backend.Backend]. Every family and element type is supported.

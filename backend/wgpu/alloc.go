@@ -45,6 +45,7 @@ func (e *engine) alloc(bytes int) (*buffer, error) {
 		return nil, err
 	}
 	b.memory = memory{handle, c}
+	e.pool.made++
 	e.pool.hold(c)
 	return b, nil
 }

@@ -67,7 +67,8 @@ type pool struct {
 	limit int    // of bytes
 	clock uint64 // counts puts
 
-	inUse, peak int // bytes of live buffers
+	inUse, peak int   // bytes of live buffers
+	made        int64 // buffers asked of the driver
 }
 
 type pooled struct {

@@ -162,6 +162,8 @@ func (e *engine) Info() backend.Info {
 		MaxOperands: int(min(e.info.Limits.StorageSlots, maxSlots)) - int(flag(e.checked)), // a slot is for reports
 		Kernels:     e.dispatches,
 		Compiled:    e.kernels.compiled,
+		Allocated:   e.pool.made,
+		Bound:       e.groups.created,
 		BytesInUse:  e.pool.inUse,
 		BytesPooled: e.pool.bytes,
 		BytesPeak:   e.pool.peak,

@@ -174,6 +174,7 @@ func (e *engine) stage(n int) (memory, error) {
 			return m, nil
 		}
 	}
+	e.pool.made++
 	h, err := e.dev.NewBuffer("readback", uint64(size), driver.Readback)
 	return memory{h, size}, err
 }

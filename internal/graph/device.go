@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -24,21 +25,23 @@ type Device struct {
 	cache cache
 
 	limit    int             // operands a kernel may have
+	unfused  bool            // every operation is to have a kernel of its own
 	fallback backend.Backend // runs kernels that b does not support; opened when one is met
 	warned   map[string]bool // of which kernels that was logged
 
 	stats counters
 }
 
-// NewDevice returns a device named name that computes on b.
+// NewDevice returns a device named name that computes on b. With WEFT_FUSE=0 in the environment it fuses nothing.
 func NewDevice(name string, b backend.Backend) *Device {
 	d := &Device{
-		name:   name,
-		b:      b,
-		lock:   make(ctxMutex, 1),
-		cache:  newCache(),
-		limit:  b.Info().MaxOperands,
-		warned: map[string]bool{},
+		name:    name,
+		b:       b,
+		lock:    make(ctxMutex, 1),
+		cache:   newCache(),
+		limit:   b.Info().MaxOperands,
+		unfused: os.Getenv("WEFT_FUSE") == "0",
+		warned:  map[string]bool{},
 	}
 	d.host, _ = b.(backend.HostBackend)
 	d.starter, _ = b.(backend.Starter)
@@ -73,8 +76,10 @@ type Stats struct {
 	Kernels   int64 // kernels run
 	Compiled  int64 // kernels the backend compiled
 	Fallbacks int64 // kernels that another device had to run
+	Allocated int64 // as in [backend.Info], like the following
+	Bound     int64
 
-	BytesInUse, BytesPooled, BytesPeak int // as in [backend.Info]
+	BytesInUse, BytesPooled, BytesPeak int
 }
 
 type counters struct {
@@ -91,6 +96,8 @@ func (d *Device) Stats() Stats {
 		Kernels:     d.stats.kernels.Load(),
 		Compiled:    info.Compiled,
 		Fallbacks:   d.stats.fallbacks.Load(),
+		Allocated:   info.Allocated,
+		Bound:       info.Bound,
 		BytesInUse:  info.BytesInUse,
 		BytesPooled: info.BytesPooled,
 		BytesPeak:   info.BytesPeak,

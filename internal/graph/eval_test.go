@@ -377,6 +377,19 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// TestDeepFunctions records more functions than fit a kernel: they take more to compile than sums.
+func TestDeepFunctions(t *testing.T) {
+	d, _ := testDevice(t)
+	y := floats(d, backend.Shape{2}, 0, 0)
+	for range 2*maxFused/heavyFused + 1 {
+		y = apply(ops.Sin, y)
+	}
+	wantFloats(t, y, 0, 0)
+	if n := d.Stats().Kernels; n != 3 {
+		t.Errorf("%d kernels", n)
+	}
+}
+
 // TestDeep records a chain far longer than any kernel, or any stack frame count a recursion would like.
 func TestDeep(t *testing.T) {
 	d, _ := testDevice(t)

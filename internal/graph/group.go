@@ -14,6 +14,7 @@ type group struct {
 	values []value
 	outs   []output
 	log    []entry
+	fused  int   // the size of what log brought in, see maxFused
 	anchor int32 // the value that gives the kernel its family; -1 in a Map
 	dom    domain
 }

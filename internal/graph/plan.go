@@ -8,11 +8,12 @@ import (
 
 // Limits of what is fused into one kernel.
 const (
-	maxFused   = 64 // operations, so that a kernel compiles quickly
-	maxShare   = 4  // kernels that compute a shared node again for themselves
-	shareCost  = 6  // the cost of a shared node up to which they do
-	repeatCost = 3  // the cost of a node up to which it is computed again where it is broadcast: no function
-	rowCost    = 12 // the same for a node that needs a reduction, which may yet come into the kernel and make it a row's
+	maxFused   = 1024 // sums and the like, so that a kernel compiles quickly
+	heavyFused = 16   // of those a function, a reduction or the like counts for
+	maxShare   = 4    // kernels that compute a shared node again for themselves
+	shareCost  = 6    // the cost of a shared node up to which they do
+	repeatCost = 3    // the cost of a node up to which it is computed again where it is broadcast: no function
+	rowCost    = 12   // the same for a node that needs a reduction, which may yet come into the kernel and make it a row's
 	maxCost    = 255
 )
 
@@ -99,6 +100,14 @@ func (n *Node) cost() int {
 		return 1
 	}
 	return 0
+}
+
+// fusedAs returns how many operations n counts for in the size of a kernel.
+func (n *Node) fusedAs() int {
+	if n.kind.elementwise() && n.cost() <= 1 {
+		return 1
+	}
+	return heavyFused
 }
 
 // decide says where node i is computed: in the kernels that read it, or in one of its own.
@@ -194,7 +203,7 @@ func (p *planner) absorbKept(i int32, u use) bool {
 // fuse computes value v in its group g, if that can be done.
 func (p *planner) fuse(g *group, v int32) bool {
 	n := p.nodes[g.values[v].node]
-	if len(g.log) >= maxFused || len(g.log) > 0 && p.repeats(g, v) {
+	if g.fused+n.fusedAs() > maxFused || len(g.log) > 0 && p.repeats(g, v) {
 		return false
 	}
 	for _, a := range g.actions(n, v) {
@@ -276,5 +285,6 @@ func (p *planner) enter(g *group, v int32, a action) bool {
 		g.anchor = v
 	}
 	g.log = append(g.log, entry{v, a})
+	g.fused += n.fusedAs()
 	return true
 }

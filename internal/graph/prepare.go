@@ -45,6 +45,11 @@ func errUnsuited(p *plan) error {
 // the nodes in it are kept apart and the plan is made again; a node that is not supported by itself is left
 // to another device.
 func (d *Device) plan(nodes []*Node, facts []facts) (*plan, error) {
+	if d.unfused {
+		for i := range facts {
+			facts[i].apart = apartAlways
+		}
+	}
 	for {
 		p := planner{nodes: nodes, facts: facts, limit: d.limit}
 		pl, again := &plan{}, false

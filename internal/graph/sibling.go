@@ -77,7 +77,7 @@ func (p *planner) reduces(g *group, r *Node) bool {
 
 // addBeside adds the result of node i to g.
 func (p *planner) addBeside(g *group, i int32) bool {
-	if len(g.log)+1 >= maxFused || p.limit > 0 && g.operands(p.nodes)+len(p.nodes[i].in) >= p.limit {
+	if g.fused+p.nodes[i].fusedAs() > maxFused || p.limit > 0 && g.operands(p.nodes)+len(p.nodes[i].in) >= p.limit {
 		return false
 	}
 	before, log := g.dom, len(g.log)
