@@ -1,8 +1,6 @@
 package wgpu
 
 import (
-	"fmt"
-
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
 
@@ -26,7 +24,7 @@ type Adapter struct {
 func Adapters() ([]Adapter, error) {
 	list, err := driver.Adapters()
 	if err != nil {
-		return nil, fmt.Errorf("wgpu: %w", err)
+		return nil, translate(err)
 	}
 	out := make([]Adapter, len(list))
 	for i, a := range list {
