@@ -38,6 +38,7 @@ func (e *engine) alloc(bytes int) (*buffer, error) {
 	c := min(class(bytes), e.maxBytes())
 	if m, ok := e.pool.take(c); ok {
 		b.memory, b.batch = m.memory, m.batch
+		e.pace()
 		return b, nil
 	}
 	handle, err := e.newMemory(c)
@@ -47,7 +48,37 @@ func (e *engine) alloc(bytes int) (*buffer, error) {
 	b.memory = memory{handle, c}
 	e.pool.made++
 	e.pool.hold(c)
+	e.pace()
 	return b, nil
+}
+
+// The garbage collector sees of a tensor a few hundred bytes of the program's memory, so it would let gigabytes of dead ones
+// pile up on the device. When memory in use has grown by half since the last collection, and by so much that getting it new
+// costs more than a collection, one is asked for.
+const (
+	paceBytes   = 256 << 20
+	paceBuffers = 1024
+)
+
+// A pacer compares what is in use with the least that was since the last collection.
+type pacer struct {
+	bytes, buffers int
+	collecting     bool // the garbage collector has been called
+}
+
+// pace is called when memory has been given out.
+func (e *engine) pace() {
+	p := &e.pacer
+	if p.collecting || e.pool.inUse < p.bytes+max(paceBytes, p.bytes/2) && e.pool.live < p.buffers+max(paceBuffers, p.buffers/2) {
+		return
+	}
+	p.collecting = true
+	go func() {
+		runtime.GC()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		*p = pacer{bytes: e.pool.inUse, buffers: e.pool.live} // lowered by the cleanups that follow
+	}()
 }
 
 // maxBytes returns the size of the largest buffer a kernel can see.

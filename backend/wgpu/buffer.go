@@ -44,6 +44,7 @@ func (e *engine) release(b *buffer) {
 	b.released = true
 	if b.memory.handle != 0 && !e.closed {
 		e.pool.put(b.memory, b.batch)
+		e.pacer.bytes, e.pacer.buffers = min(e.pacer.bytes, e.pool.inUse), min(e.pacer.buffers, e.pool.live)
 	}
 }
 
@@ -68,6 +69,7 @@ type pool struct {
 	clock uint64 // counts puts
 
 	inUse, peak int   // bytes of live buffers
+	live        int   // their number
 	made        int64 // buffers asked of the driver
 }
 
@@ -103,12 +105,14 @@ func (p *pool) take(class int) (pooled, bool) {
 // hold counts bytes that go to a live buffer.
 func (p *pool) hold(bytes int) {
 	p.inUse += bytes
+	p.live++
 	p.peak = max(p.peak, p.inUse)
 }
 
 func (p *pool) put(m memory, batch uint64) {
 	p.clock++
 	p.inUse -= m.bytes
+	p.live--
 	p.bytes += m.bytes
 	p.free[m.bytes] = append(p.free[m.bytes], pooled{m, p.clock, batch})
 }

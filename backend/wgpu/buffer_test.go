@@ -1,7 +1,10 @@
 package wgpu
 
 import (
+	"runtime"
+	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -39,4 +42,35 @@ func TestWriteToReusedMemory(t *testing.T) {
 			t.Fatalf("element %d of the copy is %d, want 1", i, got)
 		}
 	}
+}
+
+// TestDeadTensorsAreCollected tests that a program that drops its tensors, and makes so little garbage of its own that the
+// collector would not run, does not fill the device.
+func TestDeadTensorsAreCollected(t *testing.T) {
+	e := openTest(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // only what asks for a collection gets one
+	type tensor struct{ buf backend.Buffer }
+	const size = 8 << 20
+	most := 0
+	for range 400 { // 3.1 GiB
+		buf, err := e.Alloc(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.AddCleanup(&tensor{buf}, backend.Buffer.Release, buf)
+		for e.isCollecting() {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Millisecond) // for the cleanups
+		most = max(most, e.Info().BytesInUse)
+	}
+	if most > 5*paceBytes { // a busy machine is late with the cleanups
+		t.Errorf("%d bytes in use by dead tensors of %d bytes", most, size)
+	}
+}
+
+func (e *engine) isCollecting() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pacer.collecting
 }

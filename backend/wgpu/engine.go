@@ -31,6 +31,7 @@ type engine struct {
 	spare   []*batch // for reuse
 	sent    uint64   // the last batch known to have been submitted
 	dropped []dropped
+	pacer   pacer
 	groups  groups
 	kernels kernels
 	last    driver.Ticket // of the last submission
