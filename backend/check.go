@@ -229,8 +229,10 @@ func (s *Step) checkSort(k *Sort) error {
 		return fmt.Errorf("input 0: row of %d elements, at most %d: %w", in[last], math.MaxInt32, ErrShape)
 	case s.In[0].Buf == nil:
 		return fmt.Errorf("input 0: no memory: %w", ErrDevice)
+	case s.In[0].DType != k.DType:
+		return fmt.Errorf("input 0: %s, want %s: %w", s.In[0].DType, k.DType, ErrDType)
 	}
-	want := s.In[0].DType
+	want := k.DType
 	if k.Index {
 		want = ops.Int32
 	}

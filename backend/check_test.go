@@ -63,7 +63,7 @@ func steps() map[string]*backend.Step {
 			In:     []backend.Operand{operand(f32, 1, 1, 4), operand(f32, 2, 1, 2)}, Out: []backend.Operand{operand(f32, 1, 2, 3)},
 		},
 		"sort": {
-			Kernel: &backend.Sort{Post: two}, Shape: backend.Shape{2, 3},
+			Kernel: &backend.Sort{DType: f32, Post: two}, Shape: backend.Shape{2, 3},
 			In: []backend.Operand{operand(f32, 2, 5), operand(f32, 2, 3)}, Out: []backend.Operand{operand(f32, 2, 3)},
 		},
 		"gather": {
@@ -102,6 +102,7 @@ func TestStepCheck(t *testing.T) {
 		{"weights of another type", "conv", func(s *backend.Step) { s.In[1].DType = ops.Int32 }, backend.ErrShape},
 		{"fewer elements than wanted", "sort", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 2, 2) }, backend.ErrShape},
 		{"other rows", "sort", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 3, 5) }, backend.ErrShape},
+		{"elements of another type", "sort", func(s *backend.Step) { s.In[0].DType = ops.Int32 }, backend.ErrDType},
 		{"positions of a float type", "sort", func(s *backend.Step) { s.Kernel.(*backend.Sort).Index = true }, backend.ErrDType},
 		{"index of floats", "gather", func(s *backend.Step) { s.In[1] = operand(ops.Float32, 5) }, backend.ErrDType},
 		{"source without an axis", "gather", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 5) }, backend.ErrShape},

@@ -115,10 +115,11 @@ type Gather struct{ Post ops.Expr }
 //
 // The least element comes first, or with Descending the greatest; NaN comes last in both. Of equal elements the
 // one of the lower position comes first (the order is stable): so of 0 and -0, of true and true, and of NaN
-// with another NaN, whatever their bits. Post's operand 0 is the element, of input 0's type, or with Index its
+// with another NaN, whatever their bits. Post's operand 0 is the element, or with Index its
 // position in the row, of type Int32; its other operands are the rest of the inputs, over the domain. N is
 // less than 2³¹.
 type Sort struct {
+	DType      ops.DType // of input 0
 	Descending bool
 	Index      bool
 	Post       ops.Expr
@@ -224,7 +225,7 @@ func (k *Gather) AppendKey(b []byte) []byte { return k.Post.AppendKey(append(b, 
 
 // AppendKey implements [Kernel].
 func (k *Sort) AppendKey(b []byte) []byte {
-	return k.Post.AppendKey(append(b, 'o', bit(k.Descending)|bit(k.Index)<<1))
+	return k.Post.AppendKey(append(b, 'o', byte(k.DType), bit(k.Descending)|bit(k.Index)<<1))
 }
 
 func bit(b bool) byte {

@@ -41,7 +41,7 @@ func kernels() map[string]Kernel {
 	vary(ks, "conv", conv, func(c *Conv) Kernel { return c })
 	pool := Pool{Op: ops.ReduceMax, Window: []int{2, 2}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}, PadEnd: []int{0, 0}, Post: load}
 	vary(ks, "pool", pool, func(p *Pool) Kernel { return p })
-	vary(ks, "sort", Sort{Post: load}, func(o *Sort) Kernel { return o })
+	vary(ks, "sort", Sort{DType: ops.Float32, Post: load}, func(o *Sort) Kernel { return o })
 	ks["conv 1-d"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{1}, Groups: 1, Post: load}
 	ks["conv pad 200"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{200}, Groups: 1, Post: load}
 	ks["conv pad -56"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{-56}, Groups: 1, Post: load}
@@ -61,6 +61,8 @@ func vary[K any](ks map[string]Kernel, name string, base K, kernel func(*K) Kern
 			*v++
 		case *bool:
 			*v = !*v
+		case *ops.DType:
+			*v = ops.Int32
 		case *ops.ReduceOp:
 			*v = ops.ReduceSum
 		case *ops.Expr:

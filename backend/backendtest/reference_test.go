@@ -125,9 +125,9 @@ func TestReferenceByHand(t *testing.T) {
 		{"average pool, ceil", pool(ops.ReduceSum, 0, 0, true), backend.Shape{1, 1, 3}, []operand{line5}, []float64{1.5, 3.5, 6}, 0},
 		{"average pool, padding counts", pool(ops.ReduceSum, 1, 1, true), backend.Shape{1, 1, 3}, []operand{line5}, []float64{0.5, 2.5, 5}, 0},
 		{"average pool, padding does not", pool(ops.ReduceSum, 1, 0, false), backend.Shape{1, 1, 3}, []operand{line5}, []float64{1, 2.5, 5}, 0},
-		{"sort", &backend.Sort{Post: id()}, backend.Shape{5}, []operand{nans}, []float64{1, 2, 3, nan, nan}, 0},
-		{"sort, descending", &backend.Sort{Descending: true, Post: id()}, backend.Shape{4}, []operand{nans}, []float64{3, 2, 1, nan}, 0},
-		{"the least two of each row", &backend.Sort{Post: id()}, backend.Shape{2, 2}, []operand{m23}, []float64{1, 2, 4, 5}, 0},
+		{"sort", &backend.Sort{DType: ops.Float32, Post: id()}, backend.Shape{5}, []operand{nans}, []float64{1, 2, 3, nan, nan}, 0},
+		{"sort, descending", &backend.Sort{DType: ops.Float32, Descending: true, Post: id()}, backend.Shape{4}, []operand{nans}, []float64{3, 2, 1, nan}, 0},
+		{"the least two of each row", &backend.Sort{DType: ops.Float32, Post: id()}, backend.Shape{2, 2}, []operand{m23}, []float64{1, 2, 4, 5}, 0},
 		{"gather", &backend.Gather{Post: id()}, backend.Shape{2}, []operand{m23, whole32(2, -3)}, []float64{3, 4}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -116,7 +116,7 @@ func (in *inputs) sorting(d ops.DType, mode int, shape backend.Shape, n int, how
 
 // sortingOf is sorting of given elements.
 func (in *inputs) sortingOf(d ops.DType, mode int, shape backend.Shape, n int, how, of string, draw fill) *trial {
-	k := &backend.Sort{Descending: mode&1 != 0, Index: mode&2 != 0}
+	k := &backend.Sort{DType: d, Descending: mode&1 != 0, Index: mode&2 != 0}
 	found := d
 	if k.Index {
 		found = ops.Int32

@@ -50,10 +50,10 @@ func TestSortLongRows(t *testing.T) {
 					})
 					domain := backend.Shape{1, kept}
 					index, values := result(t, b, ops.Int32, backend.Dense(domain)), result(t, b, d, backend.Dense(domain))
-					if err := sortStep(b, &backend.Sort{Descending: descending, Index: true, Post: load(ops.Int32)}, x, index); err != nil {
+					if err := sortStep(b, &backend.Sort{DType: d, Descending: descending, Index: true, Post: load(ops.Int32)}, x, index); err != nil {
 						t.Fatal(err)
 					}
-					if err := sortStep(b, &backend.Sort{Descending: descending, Post: load(d)}, x, values); err != nil {
+					if err := sortStep(b, &backend.Sort{DType: d, Descending: descending, Post: load(d)}, x, values); err != nil {
 						t.Fatal(err)
 					}
 					at, got := read(t, b, index), read(t, b, values)
@@ -80,7 +80,7 @@ func BenchmarkSort(b *testing.B) {
 					post = e.Expr()
 				}
 				shape := backend.Shape{c.rows, c.kept}
-				bench(b, &backend.Sort{Index: index, Post: post}, shape,
+				bench(b, &backend.Sort{DType: ops.Float32, Index: index, Post: post}, shape,
 					[]backend.Layout{backend.Dense(backend.Shape{c.rows, c.n})}, backend.Dense(shape))
 			})
 		}

@@ -55,7 +55,7 @@ func newGather(e *engine, s *backend.Step, k *backend.Gather) *gatherKernel {
 	}
 	flat := backend.Step{Shape: s.Shape, In: append([]backend.Operand{from}, s.In[1:]...), Out: s.Out}
 	g := &gatherKernel{status: -1}
-	g.mapKernel = mapKernel{domain: e.newDomain(&flat, 0), body: &k.Post}
+	g.mapKernel = mapKernel{domain: e.newDomain(&flat), body: &k.Post}
 	g.shift = 1
 	g.found, g.value = g.find, g.element
 	if g.in[0].mode == modeVector && (!g.shared() || stride%4 != 0) {

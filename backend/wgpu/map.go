@@ -26,6 +26,8 @@ func (e *engine) Supports(k backend.Kernel) bool {
 	switch k := k.(type) {
 	case *backend.Map, *backend.Reduce, *backend.Row, *backend.Scan, *backend.MatMul, *backend.Conv, *backend.Gather:
 		return true
+	case *backend.Sort:
+		return k.DType != ops.Float64
 	case *backend.Pool:
 		return pools(k)
 	}
@@ -51,6 +53,8 @@ func (e *engine) lower(s *backend.Step) error {
 		return e.lowerPool(s, k)
 	case *backend.Gather:
 		return e.lowerGather(s, k)
+	case *backend.Sort:
+		return e.lowerSort(s, k)
 	}
 	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
 }
@@ -73,7 +77,7 @@ func (e *engine) lowerMap(s *backend.Step, k *backend.Map) error {
 	if s.Shape.Len() == 0 {
 		return nil
 	}
-	m := mapKernel{domain: e.newDomain(s, 0), body: &k.Body}
+	m := mapKernel{domain: e.newDomain(s), body: &k.Body}
 	grid := e.spread(&m, s.Consts)
 	key := m.appendKey(k.AppendKey(e.kernels.key[:0]))
 	e.kernels.key = key

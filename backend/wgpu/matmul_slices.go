@@ -18,7 +18,7 @@ func (e *engine) addSlices(p *product, parts backend.Operand, key []byte) error 
 	first.Layout.Strides = append(first.Layout.Strides, first.Layout.Shape[nb+1:].Strides()...) // one axis, or those it has merged
 	s := backend.Step{Shape: first.Layout.Shape, In: append([]backend.Operand{first}, p.rest...), Out: p.out}
 
-	k := postKernel{mapKernel: mapKernel{domain: e.newDomain(&s, 0), body: p.post}}
+	k := postKernel{mapKernel: mapKernel{domain: e.newDomain(&s), body: p.post}}
 	grid := e.spread(&k.mapKernel, p.consts)
 	count, stride := k.block.add(slices), k.block.add(apart)
 	r := reader{domain: &k.domain, places: k.places}

@@ -44,11 +44,10 @@ type domain struct {
 	slots   []slot
 }
 
-// newDomain merges the axes of a step and classifies its operands. The last axes axes are the row (for Map, none: kept
-// is then the rank).
-func (e *engine) newDomain(s *backend.Step, axes int) domain {
+// newDomain merges the axes of a step and classifies its operands. It knows no rows: kept is the rank.
+func (e *engine) newDomain(s *backend.Step) domain {
 	var d domain
-	d.merge(s, axes)
+	d.merge(s, 0)
 	d.reach(s)
 	return d
 }

@@ -92,7 +92,7 @@ func (e *emitter) anchored() backend.Kernel {
 			Pad: a.Pad, PadEnd: a.PadEnd, CountPad: a.CountPad, Post: post,
 		}
 	case *SortAttr:
-		return &backend.Sort{Descending: a.Descending, Index: a.Index, Post: post}
+		return &backend.Sort{DType: n.in[0].Node.DType, Descending: a.Descending, Index: a.Index, Post: post}
 	}
 	return &backend.Gather{Post: post}
 }
