@@ -50,7 +50,7 @@ var (
 		Name: "sub", Arity: 2, Rule: Rule{Accept: Numbers},
 		Float: func(x, y, _ float64) float64 { return x - y },
 		Int:   func(_ DType, x, y, _ int64) int64 { return x - y },
-		WGSL:  WGSL{Float: "sub_($x, $y)", Int: "$x - $y", Int64: "sub64_($x, $y)"},
+		WGSL:  WGSL{Float: "$x - $y", Int64: "sub64_($x, $y)"},
 	})
 
 	// Mul is x · y.

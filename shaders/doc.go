@@ -20,7 +20,8 @@
 // The text is the subset of WGSL that old naga (0.19), new naga and Tint all take: no overrides, no f16, no subgroups,
 // no const inside a function, no builtin in a constant expression, no dynamic index into an array that is not a var,
 // shifts by u32 alone, no literal that overflows, no effect on the right of && or || (old naga runs it always). A compiler may assume that no NaN and no infinity occurs, so the prelude
-// looks for them in the bits of a number and makes them of bits; it never relies on x != x or on 1/0. A compiler
+// looks for them in the bits of a number and makes them of bits; it never relies on x != x or on 1/0. What it may take for
+// the same x, or a constant, on both sides of an operator, package backend/wgpu hides from it: rows need not. A compiler
 // may also contract a multiplication and an addition into one fma, which does no harm here, or move a constant factor
 // from one product to another, as Mesa does; if it reorders additions, as fast-math settings do, some functions lose their
 // last bits. A device may take subnormal numbers for 0, as an NVIDIA one does under Vulkan (see ops.Op.WithinFlushing):

@@ -17,6 +17,7 @@ func (s *suite) testMap(t tb) {
 	t.Run("index", s.testIndex)
 	t.Run("signed zero", s.testSignedZero)
 	t.Run("several outputs", s.testOutputs)
+	t.Run("fold", s.testFolds)
 	t.Run("chain", s.testChains)
 	t.Run("large", s.testLarge)
 }

@@ -24,6 +24,7 @@ type body struct {
 	prefix string                                                   // of the names of values, so that several bodies fit a function
 	shared []bool                                                   // by value: the same in all lanes
 	names  [][]string                                               // by value and lane, where the value is not simply named (a register given from outside)
+	sights []sight                                                  // by value: what a compiler may know of it
 	consts int                                                      // word of the first constant
 	load   func(t *text, operand int, d ops.DType, lane int) string // expression of an element
 	index  func(operand, lane int) string                           // expression of a position, as u32
@@ -32,7 +33,10 @@ type body struct {
 
 // newBody prepares to print e.
 func newBody(e *ops.Expr, lanes, consts int) *body {
-	return &body{e: e, lanes: lanes, prefix: "v", consts: consts, shared: make([]bool, len(e.Code)), names: make([][]string, len(e.Code))}
+	return &body{
+		e: e, lanes: lanes, prefix: "v", consts: consts, sights: see(e),
+		shared: make([]bool, len(e.Code)), names: make([][]string, len(e.Code)),
+	}
 }
 
 // name returns the name of value r in a lane.
@@ -44,6 +48,16 @@ func (b *body) name(r ops.Ref, lane int) string {
 		return fmt.Sprintf("%s%d", b.prefix, r)
 	}
 	return fmt.Sprintf("%s%d_%d", b.prefix, r, lane)
+}
+
+// term returns the name of value r in a lane, or where an f32 holds it and the compiler knows more of it than that, an
+// expression that hides it: r goes into a sum.
+func (b *body) term(r ops.Ref, lane int) string {
+	v := b.name(r, lane)
+	if held(b.e.Code[r].DType) == "f32" && !b.sights[r].alone(r) {
+		return seal(v, 0)
+	}
+	return v
 }
 
 // width returns the number of lanes that value r has names for.
@@ -68,7 +82,7 @@ func (b *body) instruction(t *text, i int) error {
 	in := &b.e.Code[i]
 	b.shared[i] = b.isShared(in)
 	for lane := range b.width(ops.Ref(i)) {
-		expr, err := b.expression(t, in, lane)
+		expr, err := b.expression(t, i, lane)
 		if err != nil {
 			return err
 		}
@@ -92,7 +106,8 @@ func (b *body) isShared(in *ops.Instr) bool {
 	return true
 }
 
-func (b *body) expression(t *text, in *ops.Instr, lane int) (string, error) {
+func (b *body) expression(t *text, i, lane int) (string, error) {
+	in := &b.e.Code[i]
 	switch in.Kind {
 	case ops.Const:
 		return constant(in.DType, b.consts, int(in.Args[0])), nil
@@ -108,13 +123,14 @@ func (b *body) expression(t *text, in *ops.Instr, lane int) (string, error) {
 		a := in.Args[0]
 		return cast(b.e.Code[a].DType, in.DType, b.name(a, lane)), nil
 	case ops.Apply:
-		return b.apply(in, lane)
+		return b.apply(i, lane)
 	}
 	return "", fmt.Errorf("instruction %s inside an elementwise part", in)
 }
 
 // apply returns the expression of an operation, rounded to its type.
-func (b *body) apply(in *ops.Instr, lane int) (string, error) {
+func (b *body) apply(i, lane int) (string, error) {
+	in := &b.e.Code[i]
 	args := in.Operands()
 	d := b.e.Code[args[len(args)-1]].DType // the type operated on; the result may be Bool
 	expr := in.Op.Shader(d)
@@ -122,8 +138,12 @@ func (b *body) apply(in *ops.Instr, lane int) (string, error) {
 		return "", fmt.Errorf("no shader for %s on %s", in.Op.Name, d)
 	}
 	var pairs []string
-	for i, a := range args {
-		pairs = append(pairs, "$"+"xyz"[i:i+1], b.name(a, lane))
+	for k, a := range args {
+		v := b.name(a, lane)
+		if b.sights[i].sealed[k] {
+			v = seal(v, k)
+		}
+		pairs = append(pairs, "$"+"xyz"[k:k+1], v)
 	}
 	expr = strings.NewReplacer(pairs...).Replace(expr)
 	if in.DType == d {

@@ -30,8 +30,9 @@ func (b *block) bytes(size int) []byte {
 	return out[:size]
 }
 
-// blockSize returns the size of the Params binding for n words: a multiple of 256, so that few kernels differ in it.
-func blockSize(n int) int { return (4*n + 255) &^ 255 }
+// blockSize returns the size of the Params binding for n words and four zeros at the end, for seals: a multiple of 256, so
+// that few kernels differ in it.
+func blockSize(n int) int { return (4*(n+4) + 255) &^ 255 }
 
 // A place is where the parameters of one operand begin: its offset, then a stride for each axis.
 type place int

@@ -88,7 +88,7 @@ func (w *rowWriter) accumulate(p partial) {
 				at = fmt.Sprintf("%s + %du", at, lane)
 			}
 			s := fmt.Sprintf("s%d_%d", u, lane)
-			w.line("let %s = select(%s, %s, %s);", s, w.none(p.reduction), p.lift(w.elements[u].name(v, lane), at), w.exists(u, lane))
+			w.line("let %s = select(%s, %s, %s);", s, w.none(p.reduction), p.lift(w.elements[u].term(v, lane), at), w.exists(u, lane))
 			states = append(states, s)
 		}
 	}

@@ -85,7 +85,7 @@ func (w *rowWriter) scanPart(p scanPart) {
 	v := w.Code[w.scan].Args[0]
 	for i, place := range p.places {
 		u, lane := place[0], place[1]
-		s := fmt.Sprintf("select(%s, %s, %s)", w.none(r), r.lift(w.elements[u].name(v, lane), "0u"), w.exists(u, lane))
+		s := fmt.Sprintf("select(%s, %s, %s)", w.none(r), r.lift(w.elements[u].term(v, lane), "0u"), w.exists(u, lane))
 		if i > 0 {
 			s = r.join(p.run(i-1), s)
 		}

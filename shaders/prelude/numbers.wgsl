@@ -67,11 +67,6 @@ fn fmin_(x: f32, y: f32) -> f32 {
     return select(y, x, isnan_(y) || (!isnan_(x) && order_(x) < order_(y)));
 }
 
-// sub_ is x - y. A compiler may take the difference of a number and itself for 0, also of a NaN or an infinity.
-fn sub_(x: f32, y: f32) -> f32 {
-    return nan_if_(x - y, !isfinite_(x) && bitcast<u32>(x) == bitcast<u32>(y));
-}
-
 // div_ is x / y. WGSL asks nothing of a division by more than 2¹²⁶ or less than 2⁻¹²⁶: both are scaled.
 fn div_(x: f32, y: f32) -> f32 {
     let a = abs(y);
