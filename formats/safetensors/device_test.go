@@ -1,0 +1,3 @@
+package safetensors_test
+
+import _ "github.com/weft-go/weft/backend/wgpu" // for WEFT_DEVICE=wgpu
