@@ -6,7 +6,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: fmt-check lint generate-check test nocgo race ## everything CI checks
+check: fmt-check lint generate-check test sets nocgo race ## everything CI checks
 
 .PHONY: fmt
 fmt: ## format the code
@@ -54,6 +54,12 @@ soak: ## the soak tests on the GPU, SOAK (10m) each, and a kernel of 30 s
 	WEFT_SOAK=$(SOAK) WEFT_DEVICE=wgpu go test -v -count 1 -timeout 0 -run Soak ./tensor
 	WEFT_SOAK=$(SOAK) WEFT_GPU=require go test -v -count 1 -timeout 0 -run Soak ./backend/wgpu/internal/driver
 	WEFT_TEST_LONG=30s WEFT_GPU=require go test -v -count 1 -timeout 0 -run LongKernel ./backend/wgpu/internal/driver
+
+.PHONY: sets
+sets: ## the CPU backend on each instruction set that the processor has
+	WEFT_CPU=generic go test -count 1 -short ./backend/cpu
+	! grep -qw avx2 /proc/cpuinfo || WEFT_CPU=avx2 go test -count 1 -short ./backend/cpu
+	! grep -qw avx512vl /proc/cpuinfo || WEFT_CPU=avx512 go test -count 1 -short ./backend/cpu
 
 ROUNDS ?= 10
 .PHONY: suite

@@ -16,7 +16,7 @@ func init() {
 			if index != 0 {
 				return nil, fmt.Errorf("cpu: no device %d, there is one: %w", index, backend.ErrDevice)
 			}
-			return New(), nil
+			return New(), errInstructions
 		},
 	})
 }
@@ -48,7 +48,7 @@ var processor = sync.OnceValue(processorName)
 func (b *Backend) Info() backend.Info {
 	i := backend.Info{
 		Name:     "cpu",
-		Adapter:  fmt.Sprintf("%s, %d threads", processor(), runtime.GOMAXPROCS(0)),
+		Adapter:  fmt.Sprintf("%s, %d threads, %s", processor(), runtime.GOMAXPROCS(0), instructions),
 		MaxBytes: b.memory.limit,
 		Kernels:  b.kernels.Load(),
 		Compiled: b.programs.compiled.Load(),

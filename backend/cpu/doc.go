@@ -7,6 +7,11 @@
 // (defined.go), so that a new row needs no change here. Operands are read in place where their elements follow
 // each other in memory, and gathered into registers where they do not (view.go, source.go).
 //
+// On amd64 many block functions are assembly, for AVX2 (with FMA and F16C) and AVX-512 (F, DQ, BW, VL), generated
+// from one description (internal/asm). The process uses the greatest set that its processor has. The environment
+// variable WEFT_CPU names another: generic (Go alone), avx2 or avx512; opening the device fails if the processor
+// has not what it names. [Backend.Info] says which one is in use. Sets may differ in the last places of a result.
+//
 // A Map goes through its domain in the order of memory, in tiles where operands lie across each other
 // (domains.go). A Reduce, Row or Scan is cut into elementwise programs (split.go) with accumulators or scanners
 // between them, which work on rows, or on columns if those are what lies together in memory (rows.go). Rows

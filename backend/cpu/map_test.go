@@ -82,7 +82,7 @@ func checkMap(t *testing.T, b *cpu.Backend, e ops.Expr, shape backend.Shape, in 
 			func(k int) ops.Value { return in[k].vals[i] },
 			func(k int) int64 { return in[k].vals[i].I }, consts)
 		for k := range got {
-			if !near(got[k][i], want[k], tol) {
+			if !near(got[k][i], want[k], scaled(tol, want[k], in, i)) {
 				args := ""
 				for _, x := range in {
 					args += fmt.Sprint(" ", x.vals[i])
@@ -94,6 +94,19 @@ func checkMap(t *testing.T, b *cpu.Backend, e ops.Expr, shape backend.Shape, in 
 			}
 		}
 	}
+}
+
+// scaled returns tol with its scale, if it has one, of element i of the operands.
+func scaled(tol ops.Tol, want ops.Value, in []tensor, i int) ops.Tol {
+	if tol.Scale == nil {
+		return tol
+	}
+	var x [3]float64
+	for k := range in {
+		x[k] = in[k].vals[i].F
+	}
+	tol.Abs = max(tol.Abs, tol.ULP*ulp(ops.FloatValue(want.DType, tol.Scale(x[0], x[1], x[2]))))
+	return tol
 }
 
 // TestMapLayouts runs a body and a copy between all pairs of layouts, on domains with and without whole tiles.

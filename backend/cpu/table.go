@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -40,10 +41,11 @@ func lookup(o *ops.Op, d ops.DType) blocks {
 	return blocks{v: defined(o, d)}
 }
 
-// table holds the block functions written for an operation and type. Assembly replaces entries of it.
-var table = newTable()
+// table holds the block functions written for an operation and type.
+var table = newTable(instructions)
 
-func newTable() map[rowKey]blocks {
+// newTable returns the block functions in Go, those for which s has assembly being replaced by that.
+func newTable(s asm.Set) map[rowKey]blocks {
 	t := tableOf{}
 	for _, d := range []ops.DType{ops.Bool, ops.Uint8} {
 		addAny[uint8](t, d)
@@ -66,6 +68,7 @@ func newTable() map[rowKey]blocks {
 	t.set(ops.Float32, "abs", masked[uint32](1<<31-1))
 	t.set(ops.Float64, "abs", masked[uint64](1<<63-1))
 	addFunctions(t)
+	addAssembly(t, s)
 	addHalves(t)
 	return t
 }
