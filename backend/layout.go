@@ -21,6 +21,17 @@ func Dense(s Shape) Layout { return Layout{Shape: s, Strides: s.Strides()} }
 // Len returns the number of elements.
 func (l Layout) Len() int { return l.Shape.Len() }
 
+// Touched returns how many elements of memory the layout reaches: those of an axis of stride 0 are one.
+func (l Layout) Touched() int {
+	n := 1
+	for a, d := range l.Shape {
+		if l.Strides[a] != 0 || d == 0 {
+			n *= d
+		}
+	}
+	return n
+}
+
 // At returns the position of the element at index.
 func (l Layout) At(index ...int) int {
 	at := l.Offset

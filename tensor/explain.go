@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"time"
+
 	"github.com/weft-go/weft/internal/graph"
 )
 
@@ -15,6 +17,11 @@ type KernelInfo struct {
 	In     []string // what it reads, such as "float32 [2 3]"
 	Out    []string // what it writes
 	Bytes  int      // read and written
+	Flops  int      // operations on elements; a product of matrices takes two for each pair
+
+	// Expected is the time it takes if it is limited by nothing but what [Measure] has found of the device: the bytes,
+	// the operations or the launch, whichever takes longest. It is 0 before Measure.
+	Expected time.Duration
 }
 
 // Explain returns the kernels that [Eval] of the tensors would run now. It runs nothing.
@@ -35,14 +42,18 @@ func Explain(ts ...*Tensor) (Explanation, error) {
 }
 
 func kernelInfo(k graph.KernelInfo) KernelInfo {
-	return KernelInfo{Family: k.Family, Ops: k.Ops, Shape: k.Shape, In: k.In, Out: k.Out, Bytes: k.Bytes}
+	return KernelInfo{
+		Family: k.Family, Ops: k.Ops, Shape: k.Shape, In: k.In, Out: k.Out, Bytes: k.Bytes, Flops: k.Flops, Expected: k.Expected,
+	}
 }
 
 // String prints a kernel a line.
 func (e Explanation) String() string {
 	g := graph.Explanation{Kernels: make([]graph.KernelInfo, len(e.Kernels))}
 	for i, k := range e.Kernels {
-		g.Kernels[i] = graph.KernelInfo{Family: k.Family, Ops: k.Ops, Shape: k.Shape, In: k.In, Out: k.Out, Bytes: k.Bytes}
+		g.Kernels[i] = graph.KernelInfo{
+			Family: k.Family, Ops: k.Ops, Shape: k.Shape, In: k.In, Out: k.Out, Bytes: k.Bytes, Flops: k.Flops, Expected: k.Expected,
+		}
 	}
 	return g.String()
 }

@@ -144,10 +144,17 @@ func (s *soaker) run(ctx context.Context, w *work, n, k int) error {
 	if err != nil {
 		return fmt.Errorf("goroutine %d: %s(%d, %d): %w", s.id, w.name, n, k, err)
 	}
+	wrong, first := 0, -1
 	for i, v := range got {
-		if wanted := float32(w.want(i, n, k)); v != wanted {
-			return fmt.Errorf("goroutine %d: %s(%d, %d): element %d is %v, want %v", s.id, w.name, n, k, i, v, wanted)
+		if v != float32(w.want(i, n, k)) {
+			if wrong++; first < 0 {
+				first = i
+			}
 		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("goroutine %d: %s(%d, %d): %d elements of %d are wrong, from %d on: %v, want %v", s.id, w.name, n, k,
+			wrong, len(got), first, got[first:min(first+4, len(got))], w.want(first, n, k))
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type batch struct {
 	args     []byte // parameters of its dispatches, each at a multiple of the device's alignment
 	bytes    int    // touched by its kernels
 	writes   []*buffer
+	notes    []note // of its dispatches, where somebody traces
 }
 
 // A launch is one dispatch: a pipeline with its buffers and parameters.
@@ -52,6 +53,7 @@ func (e *engine) record(l launch) error {
 		Op: driver.Dispatch, Pipeline: l.pipeline.handle, Group: group, Offset: uint32(len(b.args)), Grid: l.grid,
 	})
 	b.args = append(b.args, l.args...)
+	e.note(&l)
 	b.bytes += l.bytes
 	for _, buf := range l.buffers {
 		buf.batch = b.id
@@ -123,7 +125,7 @@ func (e *engine) collect(id uint64) (err error) {
 		}
 		clear(s.writes)
 		clear(s.commands)
-		*s.batch = batch{commands: s.commands[:0], args: s.args[:0], writes: s.writes[:0]}
+		*s.batch = batch{commands: s.commands[:0], args: s.args[:0], writes: s.writes[:0], notes: s.notes[:0]}
 		e.spare = append(e.spare, s.batch)
 	}
 	e.freeDropped()

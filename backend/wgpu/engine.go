@@ -40,6 +40,7 @@ type engine struct {
 	checks  *checks       // of the Run that is recording, if checked
 
 	dispatches int64
+	current    stepNote // the step that is being recorded, where somebody traces
 }
 
 var errClosed = fmt.Errorf("wgpu: device closed: %w", backend.ErrDevice)
@@ -56,6 +57,7 @@ func newEngine(dev driver.Device) (*engine, error) {
 	var err error
 	e.out.dev = dev
 	e.out.turn.L = &e.out.mu
+	e.out.timer = newTimer(e.life, dev)
 	if e.out.arena, err = dev.NewBuffer("parameters", batchArgs, driver.Uniform); err != nil {
 		return nil, errors.Join(translate(err), dev.Close())
 	}
@@ -68,6 +70,7 @@ const poolLimit = 8 << 30
 // Run records the steps. They run when the batch they are in is submitted; what fails then comes out of the
 // next Run or Read of what they wrote.
 func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
+	defer backend.Begin("record").End()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.collect(0) //nolint:errcheck // they are with the buffers
@@ -128,6 +131,7 @@ func (e *engine) step(s *backend.Step) error {
 			return err
 		}
 	}
+	e.noteStep(s)
 	if err := e.lower(s); err != nil {
 		return fmt.Errorf("%s%v: %w", s.Kernel.Family(), s.Shape, err)
 	}
@@ -144,10 +148,11 @@ func (e *engine) Close() error {
 	if e.closed {
 		return nil
 	}
-	e.flush() //nolint:errcheck // the error is with the buffers
+	e.flush()                       //nolint:errcheck // the error is with the buffers
+	err := e.out.timer.wait(e.life) // so that what ran is traced
 	e.closed = true
 	e.end()
-	return translate(e.dev.Close())
+	return errors.Join(err, translate(e.dev.Close()))
 }
 
 // Info implements [backend.Backend].

@@ -247,7 +247,10 @@ func opNames(e *ops.Expr) []string {
 		}
 	}
 	if names == nil {
-		names = append(names, "copy")
+		names = append(names, noOps)
 	}
 	return names
 }
+
+// noOps is the name of a body without operations.
+const noOps = "copy"

@@ -3,6 +3,7 @@ package wgpu
 import (
 	"fmt"
 
+	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
 
@@ -40,6 +41,7 @@ func (e *engine) pipeline(key []byte, write func() (source, error)) (*pipeline, 
 	if p, ok := e.kernels.byKey[string(key)]; ok {
 		return p, nil
 	}
+	defer backend.Begin("compile").End()
 	src, err := write()
 	if err != nil {
 		return nil, err
@@ -95,6 +97,9 @@ func declare(t *text, slots []slot, args int) {
 func label(family string, names []string) string {
 	const most = 60
 	s := family
+	if family != "map" && len(names) == 1 && names[0] == noOps {
+		return s
+	}
 	for _, n := range names {
 		if len(s)+1+len(n) > most {
 			return s + "..."

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
 
@@ -13,6 +14,7 @@ import (
 type sender struct {
 	dev   driver.Device
 	arena driver.Buffer // parameters of a batch
+	timer *timer
 
 	mu    sync.Mutex
 	turn  sync.Cond // a batch has been submitted
@@ -71,11 +73,15 @@ func (s *sender) next() {
 }
 
 func (s *sender) submit(b *batch) (driver.Ticket, error) {
+	defer backend.Begin("submit").End()
 	// The write is ordered between the submissions before and this one, so one arena serves all batches.
 	if len(b.args) > 0 {
 		if err := s.dev.Write(context.Background(), s.arena, 0, b.args); err != nil {
 			return 0, translate(err)
 		}
+	}
+	if len(b.notes) > 0 {
+		return s.timer.submit(b)
 	}
 	t, err := s.dev.Submit(b.commands)
 	return t, translate(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/trace"
 )
 
 // A Device is a backend with the plans made for it. It may be used by several goroutines at once.
@@ -19,6 +20,7 @@ type Device struct {
 	host backend.HostBackend // b, if its memory is the program's own
 
 	starter backend.Starter // b, if it collects what it is to run
+	timer   backend.Timer   // b, if the device can time kernels
 
 	lock  ctxMutex // guards what follows and the nodes of the device; never held while kernels run
 	walks uint64   // counts the walks over the graph, to mark nodes
@@ -30,6 +32,7 @@ type Device struct {
 	warned   map[string]bool // of which kernels that was logged
 
 	stats counters
+	peak  atomic.Pointer[Peak]
 }
 
 // NewDevice returns a device named name that computes on b. With WEFT_FUSE=0 in the environment it fuses nothing.
@@ -45,6 +48,10 @@ func NewDevice(name string, b backend.Backend) *Device {
 	}
 	d.host, _ = b.(backend.HostBackend)
 	d.starter, _ = b.(backend.Starter)
+	if t, ok := b.(backend.Timer); ok && t.Times() {
+		d.timer = t
+	}
+	trace.FromEnvironment()
 	return d
 }
 

@@ -63,7 +63,9 @@ func (f *flight) fly(ctx context.Context, nodes []*Node) (again bool, err error)
 	if err := d.lock.Lock(ctx); err != nil {
 		return false, err
 	}
+	m := backend.Begin("walk")
 	err = f.walk(nodes)
+	m.End()
 	if err != nil || f.work == 0 {
 		d.lock.Unlock()
 		return false, err
@@ -85,7 +87,9 @@ func (f *flight) fly(ctx context.Context, nodes []*Node) (again bool, err error)
 		f.landMoves(err == nil)
 		return err == nil, err
 	}
-	if f.binding, err = d.binding(&f.key, f.order, f.facts); err != nil {
+	m = backend.Begin("plan")
+	f.binding, err = d.binding(&f.key, f.order, f.facts)
+	if m.End(); err != nil {
 		d.lock.Unlock()
 		return false, err
 	}
@@ -279,7 +283,9 @@ func (d *Device) upload(data []byte) (backend.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.b.Write(buf, 0, data); err != nil {
+	m := backend.Begin("write")
+	err = d.b.Write(buf, 0, data)
+	if m.End(); err != nil {
 		buf.Release()
 		return nil, fmt.Errorf("graph: write of %d bytes to %s: %w", len(data), d.name, err)
 	}

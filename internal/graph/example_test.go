@@ -30,6 +30,6 @@ func Example() {
 	}
 	fmt.Println(binary.LittleEndian.Uint64(b))
 	// Output:
-	// 0 reduce [10]: square sum (int64 [10]) -> (int64 []), 8 bytes
+	// 0 reduce [10]: square sum (int64 [10]) -> (int64 []), 8 bytes, 20 operations
 	// 285
 }

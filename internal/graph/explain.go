@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -18,6 +19,30 @@ type KernelInfo struct {
 	Shape   backend.Shape
 	In, Out []string // "float32 [2 3]"
 	Bytes   int      // read and written
+	Flops   int      // operations on elements
+
+	// Expected is the time it takes if the device is as fast as its [Peak]; 0 if that is not known.
+	Expected time.Duration
+}
+
+// A Peak is how fast a device is at its best.
+type Peak struct {
+	Bytes, Flops float64       // in a second
+	Launch       time.Duration // of the smallest kernel
+}
+
+// Peak returns what SetPeak was given, nil before.
+func (d *Device) Peak() *Peak { return d.peak.Load() }
+
+// SetPeak lets explanations expect times by p.
+func (d *Device) SetPeak(p *Peak) { d.peak.Store(p) }
+
+// expect fills in the time expected of k: that of its bytes, its operations, or its launch, whichever is longest.
+func (k *KernelInfo) expect(p *Peak) {
+	if p != nil && p.Bytes > 0 && p.Flops > 0 {
+		seconds := max(float64(k.Bytes)/p.Bytes, float64(k.Flops)/p.Flops)
+		k.Expected = max(time.Duration(seconds*1e9), p.Launch)
+	}
 }
 
 // Explain lists the kernels that an Eval of nodes would run now. It runs nothing.
@@ -62,7 +87,9 @@ func (e *Explanation) add(d *Device, nodes []*Node, seen map[*Node]bool) error {
 	}
 	if f.binding != nil {
 		for i := range f.binding.steps {
-			e.Kernels = append(e.Kernels, f.info(&f.binding.steps[i]))
+			k := f.info(&f.binding.steps[i])
+			k.expect(d.Peak())
+			e.Kernels = append(e.Kernels, k)
 		}
 	}
 	return nil
@@ -108,33 +135,43 @@ func (f *flight) info(s *boundStep) KernelInfo {
 		n := f.order[s.kernel.values[s.kernel.operands[i].value].node]
 		k.In = append(k.In, describe(n.DType, n.Shape))
 		if s.inNode[i] >= 0 {
-			k.Bytes += touched(o.Layout) * o.DType.Size()
+			k.Bytes += o.Layout.Touched() * o.DType.Size()
 		}
 	}
 	for i, o := range s.out {
 		n := f.order[s.outNode[i]]
 		k.Out = append(k.Out, describe(n.DType, n.Shape))
-		k.Bytes += touched(o.Layout) * o.DType.Size()
+		k.Bytes += o.Layout.Touched() * o.DType.Size()
 	}
 	for i := len(s.kernel.log) - 1; i >= 0; i-- { // what is read came in after its reader
 		entry := s.kernel.log[i]
 		n := f.order[s.kernel.values[entry.value].node]
 		if name := n.opName(); name != "" && entry.act != actBeside {
 			k.Ops = append(k.Ops, name)
+			k.Flops += n.flops(s.shape)
 		}
 	}
 	return k
 }
 
-// touched returns how many elements of memory a kernel reads or writes at l.
-func touched(l backend.Layout) int {
-	n := 1
-	for a, d := range l.Shape {
-		if l.Strides[a] != 0 || d == 0 {
-			n *= d
+// flops returns how many operations n takes in a kernel over shape: one for each element, of whatever kind; two for each
+// pair of elements that a product or a convolution multiplies and adds.
+func (n *Node) flops(shape backend.Shape) int {
+	switch a := n.attr.(type) {
+	case *ConvAttr:
+		w := n.in[1].Layout.Shape
+		if a.Transposed {
+			return 2 * n.in[0].Layout.Len() * w[1:].Len()
 		}
+		return 2 * n.Shape.Len() * w[1:].Len()
+	case *PoolAttr:
+		return n.Shape.Len() * backend.Shape(a.Window).Len()
 	}
-	return n
+	if n.kind == kindMatMul {
+		in := n.in[0].Layout.Shape
+		return 2 * n.Shape.Len() * in[len(in)-1]
+	}
+	return shape.Len()
 }
 
 func describe(t ops.DType, s backend.Shape) string { return t.String() + " " + s.String() }
@@ -161,8 +198,12 @@ func (n *Node) opName() string {
 func (e Explanation) String() string {
 	var s strings.Builder
 	for i, k := range e.Kernels {
-		fmt.Fprintf(&s, "%d %s %v: %s (%s) -> (%s), %d bytes\n", i, k.Family, k.Shape,
-			strings.Join(k.Ops, " "), strings.Join(k.In, ", "), strings.Join(k.Out, ", "), k.Bytes)
+		fmt.Fprintf(&s, "%d %s %v: %s (%s) -> (%s), %d bytes, %d operations", i, k.Family, k.Shape,
+			strings.Join(k.Ops, " "), strings.Join(k.In, ", "), strings.Join(k.Out, ", "), k.Bytes, k.Flops)
+		if k.Expected > 0 {
+			fmt.Fprintf(&s, ", %.1f µs expected", float64(k.Expected)/1e3)
+		}
+		s.WriteByte('\n')
 	}
 	return s.String()
 }

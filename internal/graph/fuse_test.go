@@ -214,9 +214,9 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `0 matmul [2 3]: matmul add (float32 [2 3], float32 [3 3], float32 [2 3]) -> (float32 [2 3]), 108 bytes
-1 map [2 3]: exp (float32 [2 3]) -> (float32 [2 3]), 48 bytes
-2 map [3 2]: neg (float32 [2 3]) -> (float32 [3 2]), 48 bytes
+	const want = `0 matmul [2 3]: matmul add (float32 [2 3], float32 [3 3], float32 [2 3]) -> (float32 [2 3]), 108 bytes, 42 operations
+1 map [2 3]: exp (float32 [2 3]) -> (float32 [2 3]), 48 bytes, 6 operations
+2 map [3 2]: neg (float32 [2 3]) -> (float32 [3 2]), 48 bytes, 6 operations
 `
 	if got := e.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

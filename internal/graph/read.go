@@ -24,7 +24,7 @@ func Read(ctx context.Context, e Edge, dst []byte) error {
 	}
 	d := e.Node.Device
 	defer d.unpin(s)
-	if err := d.b.Read(ctx, dst, s.buf, at); err != nil {
+	if err := d.read(ctx, dst, s.buf, at); err != nil {
 		return fmt.Errorf("graph: read of %d bytes from %s: %w", len(dst), d.name, err)
 	}
 	return nil
@@ -55,7 +55,7 @@ func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 		return nil, err
 	}
 	defer d.unpin(s)
-	if err := d.b.Read(ctx, nil, s.buf, 0); err != nil { // waits for the kernels
+	if err := d.read(ctx, nil, s.buf, 0); err != nil { // waits for the kernels
 		return nil, fmt.Errorf("graph: read from %s: %w", d.name, err)
 	}
 	all, err := d.host.Bytes(s.buf)

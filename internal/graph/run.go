@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weft-go/weft/backend"
 )
@@ -11,15 +12,24 @@ import (
 // run computes what f has claimed, by its binding.
 func (f *flight) run(ctx context.Context) error {
 	d := f.d
+	m := backend.Begin("allocate")
 	if err := f.allocate(); err != nil {
 		return err
 	}
+	m.End()
 	steps := f.steps()
 	f.began = true
+	traced := backend.Tracing()
+	if traced {
+		d.note()
+	}
 	var err error
-	if f.binding.plan.fallbacks == 0 {
+	switch {
+	case traced && d.timer == nil:
+		err = f.runTimed(ctx, steps)
+	case f.binding.plan.fallbacks == 0:
 		err = d.b.Run(ctx, steps)
-	} else {
+	default:
 		err = f.runMixed(ctx, steps)
 	}
 	if err != nil {
@@ -107,7 +117,7 @@ func (f *flight) runMixed(ctx context.Context, steps []backend.Step) error {
 				return err
 			}
 		}
-		if err := d.runElsewhere(ctx, steps[i]); err != nil {
+		if err := d.runElsewhere(ctx, steps[i], f.info(&f.binding.steps[i])); err != nil {
 			return err
 		}
 		d.stats.fallbacks.Add(1)
@@ -119,8 +129,8 @@ func (f *flight) runMixed(ctx context.Context, steps []backend.Step) error {
 	return d.b.Run(ctx, steps[from:])
 }
 
-// runElsewhere runs step on the fallback device: it brings the operands there and the results back.
-func (d *Device) runElsewhere(ctx context.Context, step backend.Step) error {
+// runElsewhere runs step, which k describes, on the fallback device: it brings the operands there and the results back.
+func (d *Device) runElsewhere(ctx context.Context, step backend.Step, k KernelInfo) error {
 	there := step
 	there.In = append([]backend.Operand(nil), step.In...)
 	there.Out = append([]backend.Operand(nil), step.Out...)
@@ -153,6 +163,7 @@ func (d *Device) runElsewhere(ctx context.Context, step backend.Step) error {
 			list[i].Buf = moved[here]
 		}
 	}
+	start := time.Now()
 	if err := d.fallback.Run(ctx, []backend.Step{there}); err != nil {
 		return err
 	}
@@ -160,6 +171,9 @@ func (d *Device) runElsewhere(ctx context.Context, step backend.Step) error {
 		data := make([]byte, o.Buf.Size())
 		if err := d.fallback.Read(ctx, data, o.Buf, 0); err != nil {
 			return err
+		}
+		if i == 0 && backend.Tracing() {
+			k.emit(d.fallback.Info().Name, start)
 		}
 		if err := d.b.Write(step.Out[i].Buf, 0, data); err != nil {
 			return err

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-go/weft/backend"
 )
 
 // mapping is the time in which a buffer's memory belongs to the host. One
@@ -104,6 +106,7 @@ func (d *device) mapStart(ctx context.Context, op string, h Buffer, off, n uint6
 
 // mapWait waits until the device has handed the buffer over.
 func (d *device) mapWait(ctx context.Context, op string, b *buffer, m *mapping) error {
+	defer backend.Begin("wait").End()
 	if !d.joinPoll() {
 		return &Error{Op: op, Label: b.label, Err: ErrClosed}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cogentcore/webgpu/wgpu"
+
+	"github.com/weft-go/weft/backend"
 )
 
 // cogentDevice is a binding. The package frees nothing by itself, so each
@@ -105,6 +107,7 @@ func (n *cogentDevice) timestampPeriod() float64 { return 0 }
 // submit gives the encoder up before Finish on every error: copies report
 // theirs at once, and Finish would succeed without them.
 func (n *cogentDevice) submit(steps []step, done func()) error {
+	m := backend.Begin("encode")
 	enc, err := n.dev.CreateCommandEncoder(nil)
 	if err != nil {
 		return err
@@ -115,7 +118,7 @@ func (n *cogentDevice) submit(steps []step, done func()) error {
 	}
 	cb, err := enc.Finish(nil)
 	enc.Release()
-	if err != nil {
+	if m.End(); err != nil {
 		return err
 	}
 	n.queue.Submit(cb)

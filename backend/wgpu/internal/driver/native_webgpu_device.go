@@ -7,6 +7,8 @@ import (
 	"runtime"
 
 	"github.com/oliverbestmann/webgpu/wgpu"
+
+	"github.com/weft-go/weft/backend"
 )
 
 // webgpuDevice is a binding. The package's objects free themselves when Go no
@@ -127,6 +129,7 @@ func (n *webgpuDevice) timestampPeriod() float64 { return float64(n.queue.GetTim
 // that is not submitted is never freed, and a failed one must not be
 // submitted, so the encoder is given up before Finish on every error.
 func (n *webgpuDevice) submit(steps []step, done func()) error {
+	m := backend.Begin("encode")
 	enc, err := n.dev.TryCreateCommandEncoder(nil)
 	if err != nil {
 		return err
@@ -137,7 +140,7 @@ func (n *webgpuDevice) submit(steps []step, done func()) error {
 	}
 	cb, err := enc.TryFinish(nil)
 	enc.Release()
-	if err != nil {
+	if m.End(); err != nil {
 		return err
 	}
 	n.queue.Submit(cb)

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/weft-go/weft/backend"
 )
 
 // poller runs the library's callbacks while somebody waits: nothing else
@@ -128,6 +130,7 @@ func (d *device) Wait(ctx context.Context, t Ticket) error {
 	if last := Ticket(d.submitted.Load()); t > last {
 		return fail(ErrValidation, "wait", "", "submission %d of %d", t, last)
 	}
+	defer backend.Begin("wait").End()
 	if !d.joinPoll() {
 		return &Error{Op: "wait", Err: ErrClosed}
 	}
