@@ -91,6 +91,8 @@ func (s *Step) checkKernel() error {
 		return s.checkGather(k)
 	case *Sort:
 		return s.checkSort(k)
+	case *Attention:
+		return s.checkAttention(k)
 	}
 	return fmt.Errorf("kernel of unknown family %s: %w", s.Kernel.Family(), ErrUnsupported)
 }
@@ -240,6 +242,41 @@ func (s *Step) checkSort(k *Sort) error {
 		return err
 	}
 	return s.checkPost(&k.Post, 1)
+}
+
+func (s *Step) checkAttention(k *Attention) error {
+	lead, first := len(s.Shape)-2, 3
+	if k.Mask != 0 {
+		first++
+	}
+	if lead < 0 || len(s.In) < first {
+		return fmt.Errorf("attention of %d inputs, want %d, over %v: %w", len(s.In), first, s.Shape, ErrShape)
+	}
+	if !k.DType.IsFloat() || k.Mask != 0 && k.Mask != ops.Bool && !k.Mask.IsFloat() {
+		return fmt.Errorf("attention of %s with a mask of %s: %w", k.DType, k.Mask, ErrDType)
+	}
+	q, keys := s.In[0].Layout.Shape, s.In[1].Layout.Shape
+	if len(q) != lead+2 || len(keys) != lead+2 {
+		return fmt.Errorf("inputs 0 and 1: shapes %v and %v for a result %v: %w", q, keys, s.Shape, ErrShape)
+	}
+	m, v, d, n := s.Shape[lead], s.Shape[lead+1], q[lead+1], keys[lead]
+	for i, want := range [][2]int{{m, d}, {n, d}, {n, v}, {m, n}}[:first] {
+		dtype := k.DType
+		if i == 3 {
+			dtype = k.Mask
+		}
+		shape := append(s.Shape[:lead:lead], want[:]...)
+		if err := s.suits(&s.In[i], dtype, shape); err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+		if s.In[i].Buf == nil {
+			return fmt.Errorf("input %d: no memory: %w", i, ErrDevice)
+		}
+	}
+	if err := checkFound(&k.Post, k.DType); err != nil {
+		return err
+	}
+	return s.checkPost(&k.Post, first)
 }
 
 // checkFound checks that operand 0 of an epilogue is of the type that the kernel finds.

@@ -2,12 +2,13 @@ package backend
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/weft-go/weft/ops"
 )
 
 // A Kernel is what a step computes: one of [Map], [Reduce], [Row], [Scan], [MatMul], [Conv], [Pool],
-// [Gather] and [Sort], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
+// [Gather], [Sort] and [Attention], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
 // step uses it: a plan runs the same Kernel value again and again, so a backend may keep what it compiled
 // under the pointer, and share it between kernels of equal [Kernel.AppendKey].
 type Kernel interface {
@@ -125,6 +126,28 @@ type Sort struct {
 	Post       ops.Expr
 }
 
+// Attention is scaled dot-product attention. For a domain [batch… M V] input 0, the queries, is [batch… M D], input 1,
+// the keys, [batch… N D], and input 2, the values, [batch… N V]. Of
+//
+//	s[b, m, n] = Scale · Σ_d queries(b, m, d) · keys(b, n, d) + mask(b, m, n)
+//
+// the weights are the softmax along n, and the result is Post(Σ_n weight[b, m, n] · values(b, n, v), …). The mask, input 3
+// over [batch… M N], may be missing; it is of a float type, or Bool: then nothing is added, and false excludes a key.
+// Causal excludes key n from query m where n - m > N - M: the last query sees all keys, the one before all but the last.
+// A key whose s is -∞ is excluded too. What is excluded takes no part, whatever its value is, and a query without
+// any key gets 0.
+//
+// Queries of several heads that share keys and values see them through strides of 0. Scores and sums are of float32 or
+// better, and the weights exist nowhere in memory as a whole. Post's operand 0 is the sum, rounded to DType; its
+// other operands are the rest of the inputs, over the domain.
+type Attention struct {
+	DType  ops.DType // of queries, keys, values and the result: a float
+	Mask   ops.DType // of the mask; 0 if there is none
+	Causal bool
+	Scale  float64
+	Post   ops.Expr
+}
+
 // Family returns "map".
 func (*Map) Family() string { return "map" }
 
@@ -152,6 +175,9 @@ func (*Gather) Family() string { return "gather" }
 // Family returns "sort".
 func (*Sort) Family() string { return "sort" }
 
+// Family returns "attention".
+func (*Attention) Family() string { return "attention" }
+
 // Bodies returns the kernel's program.
 func (k *Map) Bodies() []*ops.Expr { return []*ops.Expr{&k.Body} }
 
@@ -178,6 +204,9 @@ func (k *Gather) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
 
 // Bodies returns Post.
 func (k *Sort) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
+
+// Bodies returns Post.
+func (k *Attention) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
 
 // AppendKey implements [Kernel].
 func (k *Map) AppendKey(b []byte) []byte { return k.Body.AppendKey(append(b, 'm')) }
@@ -226,6 +255,12 @@ func (k *Gather) AppendKey(b []byte) []byte { return k.Post.AppendKey(append(b, 
 // AppendKey implements [Kernel].
 func (k *Sort) AppendKey(b []byte) []byte {
 	return k.Post.AppendKey(append(b, 'o', byte(k.DType), bit(k.Descending)|bit(k.Index)<<1))
+}
+
+// AppendKey implements [Kernel].
+func (k *Attention) AppendKey(b []byte) []byte {
+	b = append(b, 'a', byte(k.DType), byte(k.Mask), bit(k.Causal))
+	return k.Post.AppendKey(binary.LittleEndian.AppendUint64(b, math.Float64bits(k.Scale)))
 }
 
 func bit(b bool) byte {

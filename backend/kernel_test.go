@@ -42,6 +42,7 @@ func kernels() map[string]Kernel {
 	pool := Pool{Op: ops.ReduceMax, Window: []int{2, 2}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}, PadEnd: []int{0, 0}, Post: load}
 	vary(ks, "pool", pool, func(p *Pool) Kernel { return p })
 	vary(ks, "sort", Sort{DType: ops.Float32, Post: load}, func(o *Sort) Kernel { return o })
+	vary(ks, "attention", Attention{DType: ops.Float32, Mask: ops.Bool, Post: load}, func(o *Attention) Kernel { return o })
 	ks["conv 1-d"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{1}, Groups: 1, Post: load}
 	ks["conv pad 200"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{200}, Groups: 1, Post: load}
 	ks["conv pad -56"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{-56}, Groups: 1, Post: load}
@@ -58,6 +59,8 @@ func vary[K any](ks map[string]Kernel, name string, base K, kernel func(*K) Kern
 		case *[]int:
 			*v = []int{(*v)[0], (*v)[1] + 1}
 		case *int:
+			*v++
+		case *float64:
 			*v++
 		case *bool:
 			*v = !*v

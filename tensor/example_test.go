@@ -242,3 +242,12 @@ func ExampleTensor_TopK() {
 	// [[1 2]
 	//  [2 0]]
 }
+
+// Each position looks at itself and those before.
+func ExampleScaledDotProductAttention() {
+	q := tensor.Zeros(tensor.Float32, 1, 4, 2) // heads, positions, elements: no key is preferred
+	v := tensor.New([]float32{1, 2, 3, 4}, 1, 4, 1)
+	show(tensor.ScaledDotProductAttention(q, q, v, tensor.AttentionOptions{Causal: true}).Flatten())
+	// Output:
+	// [1.  1.5 2.  2.5]
+}

@@ -28,6 +28,7 @@ var parts = []struct {
 	{"average pool", func(s *suite, t tb) { s.testPoolOn(t, ops.ReduceSum, ops.Float32) }},
 	{"gather", func(s *suite, t tb) { s.testGatherOn(t, ops.Float32, ops.Int32) }},
 	{"sort", func(s *suite, t tb) { s.testSortOn(t, ops.Float32) }},
+	{"attention", func(s *suite, t tb) { s.testAttentionOn(t, ops.Float32) }},
 	{"topk", func(s *suite, t tb) { s.testTopKOn(t, ops.Float32) }},
 }
 
@@ -66,6 +67,9 @@ func TestFaults(t *testing.T) {
 		for _, d := range []ops.DType{ops.Float32, ops.Int32} {
 			caught(t, "sort", &mutant{change: sortFromTheEnd}, func(s *suite, t tb) { s.testSortOn(t, d) })
 		}
+	})
+	t.Run("causal from the first query on", func(t *testing.T) {
+		caught(t, "attention", &mutant{change: causalFromTheFirst}, func(s *suite, t tb) { s.testAttentionOn(t, ops.Float32) })
 	})
 	t.Run("sums in float16", func(t *testing.T) {
 		caught(t, "sum", &mutant{change: sumInHalf}, func(s *suite, t tb) { s.testReduceOn(t, ops.ReduceSum, ops.Float32) })
@@ -200,6 +204,28 @@ func sortFromTheEnd(s *backend.Step) {
 				panic(err)
 			}
 			list[i].Layout = l
+		}
+	}
+}
+
+// causalFromTheFirst lets query m see the keys up to m, which is another thing where there are more keys than queries.
+func causalFromTheFirst(s *backend.Step) {
+	lead := len(s.Shape) - 2
+	m, n := s.Shape[lead], s.In[1].Layout.Shape[lead]
+	if k := s.Kernel.(*backend.Attention); !k.Causal || n <= m {
+		return
+	}
+	for i := range s.In[1:] {
+		if l := &s.In[1+i].Layout; l.Shape[lead] == n || l.Shape[lead+1] == n {
+			axis := lead
+			if l.Shape[lead] != n {
+				axis++
+			}
+			first, err := l.Slice(axis, 0, 1, m)
+			if err != nil {
+				panic(err)
+			}
+			*l = first
 		}
 	}
 }

@@ -128,6 +128,21 @@ func TestReferenceByHand(t *testing.T) {
 		{"sort", &backend.Sort{DType: ops.Float32, Post: id()}, backend.Shape{5}, []operand{nans}, []float64{1, 2, 3, nan, nan}, 0},
 		{"sort, descending", &backend.Sort{DType: ops.Float32, Descending: true, Post: id()}, backend.Shape{4}, []operand{nans}, []float64{3, 2, 1, nan}, 0},
 		{"the least two of each row", &backend.Sort{DType: ops.Float32, Post: id()}, backend.Shape{2, 2}, []operand{m23}, []float64{1, 2, 4, 5}, 0},
+		// torch.nn.functional.scaled_dot_product_attention
+		{
+			"attention", &backend.Attention{DType: ops.Float32, Scale: 1 / math.Sqrt2, Post: id()},
+			backend.Shape{2, 2},
+			[]operand{dense(backend.Shape{2, 2}, 1, 0, 0, 2), dense(backend.Shape{2, 2}, 1, 1, 0, 1), dense(backend.Shape{2, 2}, 1, 2, 3, 4)},
+			[]float64{1.660476922988891602, 2.660476922988891602, 2, 3},
+			0,
+		},
+		{
+			"causal attention to fewer keys than queries", &backend.Attention{DType: ops.Float32, Causal: true, Scale: 1, Post: id()},
+			backend.Shape{4, 1},
+			[]operand{dense(backend.Shape{4, 1}, 0, 0, 0, 0), dense(backend.Shape{2, 1}, 0, 0), dense(backend.Shape{2, 1}, 1, 2)},
+			[]float64{0, 0, 1, 1.5},
+			0,
+		},
 		{"gather", &backend.Gather{Post: id()}, backend.Shape{2}, []operand{m23, whole32(2, -3)}, []float64{3, 4}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

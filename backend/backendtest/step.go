@@ -45,6 +45,8 @@ func (s *step) run() error {
 		return s.runGather(k)
 	case *backend.Sort:
 		return s.runSort(k)
+	case *backend.Attention:
+		return s.runAttention(k)
 	}
 	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
 }

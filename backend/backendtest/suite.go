@@ -81,6 +81,7 @@ var groups = []struct {
 	{"gather", (*suite).testGather},
 	{"sort", (*suite).testSort},
 	{"topk", (*suite).testTopK},
+	{"attention", (*suite).testAttention},
 	{"contract", (*suite).testContract},
 	{"close", (*suite).testClose},
 }

@@ -114,6 +114,8 @@ func (j *job) dispatch() error {
 		return j.runGather(k)
 	case *backend.Sort:
 		return j.runSort(k)
+	case *backend.Attention:
+		return j.runAttention(k)
 	}
 	return fmt.Errorf("unknown kernel: %w", backend.ErrUnsupported)
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -144,7 +145,7 @@ func (k *key) add(n *Node, todo bool) {
 		w |= 1 << 63
 	}
 	k.structure = append(k.structure, w)
-	if n.kind == kindAssemble {
+	if n.kind == kindAssemble || n.kind == kindAttention {
 		k.structure = append(k.structure, uint64(len(n.in)))
 	}
 	known := n.kind.elementwise() || n.kind == kindScan // the shape is that of an input
@@ -180,6 +181,9 @@ func (k *key) attr(n *Node) {
 	case *SortAttr:
 		k.flag(a.Descending)
 		k.flag(a.Index)
+	case *AttentionAttr:
+		k.flag(a.Causal)
+		k.structure = append(k.structure, math.Float64bits(a.Scale))
 	case []backend.Layout:
 		for i := range a {
 			k.layout(&a[i])

@@ -50,7 +50,7 @@ const (
 
 // enter lets node n, which is value i, come into the domain by action a, and returns the places of its
 // inputs. If that cannot be done it reports false and leaves the domain as it was.
-func (d *domain) enter(n *Node, i int, a action) (ins [3]backend.Layout, ok bool) {
+func (d *domain) enter(n *Node, i int, a action) (ins [maxIn]backend.Layout, ok bool) {
 	if d.fixed && (a == actAlign || a >= actExtend && a <= actAnchor && a != actNextRow) {
 		return ins, false
 	}
@@ -92,7 +92,7 @@ func (d *domain) enter(n *Node, i int, a action) (ins [3]backend.Layout, ok bool
 }
 
 // expand returns the places of the inputs of an elementwise node.
-func (d *domain) expand(n *Node, i int) (ins [3]backend.Layout, ok bool) {
+func (d *domain) expand(n *Node, i int) (ins [maxIn]backend.Layout, ok bool) {
 	for k := range n.in {
 		if ins[k], ok = compose(d.places[i].Layout, n.Shape, n.in[k].Layout); !ok {
 			return ins, false

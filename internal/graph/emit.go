@@ -93,6 +93,12 @@ func (e *emitter) anchored() backend.Kernel {
 		}
 	case *SortAttr:
 		return &backend.Sort{DType: n.in[0].Node.DType, Descending: a.Descending, Index: a.Index, Post: post}
+	case *AttentionAttr:
+		k := &backend.Attention{DType: n.DType, Causal: a.Causal, Scale: a.Scale, Post: post}
+		if len(n.in) > 3 {
+			k.Mask = n.in[3].Node.DType
+		}
+		return k
 	}
 	return &backend.Gather{Post: post}
 }

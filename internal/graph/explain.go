@@ -187,8 +187,8 @@ func (n *Node) opName() string {
 		return n.red.String()
 	case kindScan:
 		return "cum" + n.red.String()
-	case kindMatMul, kindConv, kindPool, kindGather, kindSort:
-		return [...]string{"matmul", "conv", "pool", "gather", "sort"}[n.kind-kindMatMul]
+	case kindMatMul, kindConv, kindPool, kindGather, kindSort, kindAttention:
+		return [...]string{"matmul", "conv", "pool", "gather", "sort", "attention"}[n.kind-kindMatMul]
 	default:
 		return ""
 	}

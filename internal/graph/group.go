@@ -23,8 +23,8 @@ type group struct {
 type value struct {
 	node  int32
 	in    space
-	fused bool     // computed in the kernel from the values from; else read from memory
-	from  [3]int32 // as many as the node has inputs
+	fused bool         // computed in the kernel from the values from; else read from memory
+	from  [maxIn]int32 // as many as the node has inputs
 }
 
 // An output is a result written to the memory of a node.
@@ -37,6 +37,9 @@ type output struct {
 }
 
 const whole = -1
+
+// maxIn is how many inputs a node may have that comes into a kernel.
+const maxIn = 4
 
 // An entry says that a value came into the kernel.
 type entry struct {
@@ -108,7 +111,7 @@ func inputSpace(t kind, k int, s space) space {
 	switch t {
 	case kindMatMul:
 		return inA + space(k)
-	case kindConv, kindPool, kindGather, kindSort:
+	case kindConv, kindPool, kindGather, kindSort, kindAttention:
 		return inOperand
 	default:
 		return s

@@ -49,6 +49,9 @@ func TestEpilogues(t *testing.T) {
 			index.Layout.Shape, index.Layout.Strides = backend.Shape{2, 4}, []int{0, 1}
 			return graph.Gather(backend.Shape{2, 4}, random(2, 4, 7), index)
 		}},
+		{"attention", func() *graph.Node {
+			return graph.Attention(random(2, 3, 5), random(2, 4, 5), random(2, 4, 6), random(2, 3, 4), graph.AttentionAttr{Causal: true, Scale: 0.5})
+		}},
 		{"sort", func() *graph.Node {
 			return graph.Sort(random(2, 4, 7), 5, graph.SortAttr{Descending: true})
 		}},

@@ -24,7 +24,7 @@ type Node struct {
 	rev  bool         // scan
 	op   *ops.Op      // apply
 	bits uint64       // const
-	attr any          // *ConvAttr, *PoolAttr, *SortAttr, []backend.Layout (assemble, update), []byte (data, until it is on the device)
+	attr any          // *ConvAttr, *PoolAttr, *SortAttr, *AttentionAttr, []backend.Layout (assemble, update), []byte (data, until it is on the device)
 
 	strides []int  // of the dense result
 	in      []Edge // forgotten once computed
@@ -58,22 +58,23 @@ func (n *Node) Computed() bool { return n.mem.Load() != nil || n.kind.leaf() }
 type kind uint8
 
 const (
-	kindData     kind = iota + 1 // data of the program, or a result moved from another device
-	kindConst                    // one number
-	kindIndex                    // 0, 1, 2, …
-	kindApply                    // an elementwise operation
-	kindCast                     // another element type
-	kindCopy                     // the same elements, dense
-	kindReduce                   //
-	kindScan                     //
-	kindMatMul                   //
-	kindConv                     //
-	kindPool                     //
-	kindGather                   //
-	kindSort                     //
-	kindAssemble                 // parts put side by side
-	kindUpdate                   // the next version of a variable
-	kindTransfer                 // elements from another device
+	kindData      kind = iota + 1 // data of the program, or a result moved from another device
+	kindConst                     // one number
+	kindIndex                     // 0, 1, 2, …
+	kindApply                     // an elementwise operation
+	kindCast                      // another element type
+	kindCopy                      // the same elements, dense
+	kindReduce                    //
+	kindScan                      //
+	kindMatMul                    //
+	kindConv                      //
+	kindPool                      //
+	kindGather                    //
+	kindSort                      //
+	kindAttention                 //
+	kindAssemble                  // parts put side by side
+	kindUpdate                    // the next version of a variable
+	kindTransfer                  // elements from another device
 )
 
 // elementwise reports whether an element of the node depends on one element of each input.
@@ -258,6 +259,26 @@ func Sort(in Edge, n int, a SortAttr) *Node {
 	s := newNode(kindSort, in.Node.Device, t, shape, in)
 	s.attr = &a
 	return s
+}
+
+// AttentionAttr is the form of an attention; the fields are those of [backend.Attention].
+type AttentionAttr struct {
+	Causal bool
+	Scale  float64
+}
+
+// Attention returns the attention of queries q [… M D] to keys k [… N D] with values v [… N V], of shape [… M V]. Mask,
+// [… M N], may be without a node.
+func Attention(q, k, v, mask Edge, a AttentionAttr) *Node {
+	in := []Edge{q, k, v, mask}
+	if mask.Node == nil {
+		in = in[:3]
+	}
+	last := len(q.Layout.Shape) - 1
+	shape := append(q.Layout.Shape[:last:last], v.Layout.Shape[last])
+	n := newNode(kindAttention, q.Node.Device, q.Node.DType, shape, in...)
+	n.attr = &a
+	return n
 }
 
 // A Part is a piece of a result: the elements In and the places At where they go.

@@ -261,7 +261,7 @@ func (p *planner) enter(g *group, v int32, a action) bool {
 		return false
 	}
 	count, first := len(g.values), len(g.log) == 0
-	var from [3]int32
+	var from [maxIn]int32
 	for k, e := range n.in {
 		in := inputSpace(n.kind, k, g.values[v].in)
 		if from[k] = g.find(e.Node.id, in, ins[k]); from[k] < 0 {
