@@ -12,6 +12,7 @@ type buffer struct {
 	usage Usage
 	obj   object
 	m     *mapping // of host memory; see mapping.go
+	until uint64   // the submission before whose end it must not be mapped; see settle
 }
 
 func (d *device) NewBuffer(label string, size uint64, u Usage) (Buffer, error) {

@@ -17,6 +17,7 @@ import (
 type mapping struct {
 	state atomic.Int32
 	done  chan bool // buffered: the library's callback must not block
+	after uint64    // the last submission when it was asked for
 }
 
 const (
@@ -30,6 +31,12 @@ func (m *mapping) orphan() bool { return m.state.CompareAndSwap(mapActive, mapOr
 
 // settle makes a buffer usable by the device again, or says that it is busy.
 // The lock is held.
+//
+// A mapping that is taken back while it waits for a submission stays in the
+// library's list of what that submission holds up. When that ends the library
+// maps the buffer if anybody waits for it by then, though a later submission
+// may use it too: stale data would be read, or an upload be overwritten. So
+// the buffer is not mapped again before (mapStart).
 func (d *device) settle(op string, b *buffer) error {
 	if b.m == nil {
 		return nil
@@ -45,6 +52,7 @@ func (d *device) settle(op string, b *buffer) error {
 		}
 	default: // pending, or taken by mapCopy, which then succeeded
 	}
+	b.until = max(b.until, b.m.after)
 	b.m = nil
 	d.poll.native.Lock() // see there
 	defer d.poll.native.Unlock()
@@ -57,7 +65,12 @@ func (d *device) settle(op string, b *buffer) error {
 // mapCopy maps a buffer of host memory, copies from it into data or from data
 // into it, and leaves it idle. op is "read" or "write".
 func (d *device) mapCopy(ctx context.Context, op string, h Buffer, off uint64, data []byte) error {
-	b, m, err := d.mapStart(ctx, op, h, off, uint64(len(data)))
+	b, m, until, err := d.mapStart(ctx, op, h, off, uint64(len(data)))
+	for err == nil && until > 0 {
+		if err = d.wait(ctx, op, b.label, until); err == nil {
+			b, m, until, err = d.mapStart(ctx, op, h, off, uint64(len(data)))
+		}
+	}
 	if err != nil || m == nil {
 		return err
 	}
@@ -74,34 +87,37 @@ func (d *device) mapCopy(ctx context.Context, op string, h Buffer, off uint64, d
 }
 
 // mapStart checks the call and asks for the buffer. The mapping is nil if
-// there is nothing to copy.
-func (d *device) mapStart(ctx context.Context, op string, h Buffer, off, n uint64) (*buffer, *mapping, error) {
+// there is nothing to copy, or if submission until has to be waited for first.
+func (d *device) mapStart(ctx context.Context, op string, h Buffer, off, n uint64) (b *buffer, m *mapping, until Ticket, err error) {
 	if err := d.lock(ctx, op, ""); err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	defer d.unlock()
-	b, err := d.buffers.get(uint64(h))
+	b, err = d.buffers.get(uint64(h))
 	if err != nil {
-		return nil, nil, fail(ErrHandle, op, "", "%v", err)
+		return nil, nil, 0, fail(ErrHandle, op, "", "%v", err)
 	}
 	switch {
 	case op == "read" && b.usage != Readback, op == "write" && b.usage != Upload:
-		return nil, nil, fail(ErrValidation, op, b.label, "a %v buffer cannot be mapped; copy it to a readback buffer", b.usage)
+		return nil, nil, 0, fail(ErrValidation, op, b.label, "a %v buffer cannot be mapped; copy it to a readback buffer", b.usage)
 	case !b.holds(off, n):
-		return nil, nil, fail(ErrValidation, op, b.label, "%d bytes at %d of %d", n, off, b.size)
+		return nil, nil, 0, fail(ErrValidation, op, b.label, "%d bytes at %d of %d", n, off, b.size)
 	case n == 0:
-		return nil, nil, nil
+		return nil, nil, 0, nil
 	}
 	if err := d.settle(op, b); err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	m := &mapping{done: make(chan bool, 1)}
+	if b.until > d.completed.Load() {
+		return b, nil, Ticket(b.until), nil
+	}
+	asked := &mapping{done: make(chan bool, 1), after: d.submitted.Load()}
 	lo, size := window(off, n)
-	if err := d.b.mapBuffer(b.obj, op == "write", lo, size, func(ok bool) { m.done <- ok }); err != nil {
-		return nil, nil, d.failed(op, b.label, err)
+	if err := d.b.mapBuffer(b.obj, op == "write", lo, size, func(ok bool) { asked.done <- ok }); err != nil {
+		return nil, nil, 0, d.failed(op, b.label, err)
 	}
-	b.m = m
-	return b, m, nil
+	b.m = asked
+	return b, asked, 0, nil
 }
 
 // mapWait waits until the device has handed the buffer over.

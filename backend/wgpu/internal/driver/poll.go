@@ -120,19 +120,22 @@ func (p *poller) turnDone() <-chan struct{} {
 	return p.turn
 }
 
-func (d *device) Wait(ctx context.Context, t Ticket) error {
+func (d *device) Wait(ctx context.Context, t Ticket) error { return d.wait(ctx, "wait", "", t) }
+
+// wait is Wait as a part of another operation on a named thing.
+func (d *device) wait(ctx context.Context, op, label string, t Ticket) error {
 	if Ticket(d.completed.Load()) >= t {
 		return nil
 	}
 	if err := cmp.Or(ctx.Err(), d.Err()); err != nil {
-		return &Error{Op: "wait", Err: err}
+		return &Error{Op: op, Label: label, Err: err}
 	}
 	if last := Ticket(d.submitted.Load()); t > last {
-		return fail(ErrValidation, "wait", "", "submission %d of %d", t, last)
+		return fail(ErrValidation, op, label, "submission %d of %d", t, last)
 	}
 	defer backend.Begin("wait").End()
 	if !d.joinPoll() {
-		return &Error{Op: "wait", Err: ErrClosed}
+		return &Error{Op: op, Label: label, Err: ErrClosed}
 	}
 	defer d.leavePoll()
 	for {
@@ -143,9 +146,9 @@ func (d *device) Wait(ctx context.Context, t Ticket) error {
 		select {
 		case <-turn:
 		case <-ctx.Done():
-			return &Error{Op: "wait", Err: ctx.Err()}
+			return &Error{Op: op, Label: label, Err: ctx.Err()}
 		case <-d.gone:
-			return &Error{Op: "wait", Err: d.Err()}
+			return &Error{Op: op, Label: label, Err: d.Err()}
 		}
 	}
 }

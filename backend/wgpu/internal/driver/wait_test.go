@@ -146,6 +146,58 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestReadAgain gives up a read, and reads the same buffer after a submission that is behind the first, which then finishes
+// in the meantime: the second read does not end with the first submission.
+func TestReadAgain(t *testing.T) {
+	r := newRig(t, driver.Options{})
+	l := newLongRun(t, r, 200*time.Millisecond)
+	x, back := r.buffer("x", 256, driver.Storage), r.buffer("back", 256, driver.Readback)
+	p := r.pipeline("fill", fillWGSL, fillSlots...)
+	fill := driver.Command{Op: driver.Dispatch, Pipeline: p, Group: r.group(p, driver.Binding{Buffer: x}), Grid: [3]uint32{1, 1, 1}}
+	out := driver.Command{Op: driver.Copy, Src: x, Dst: back, Size: 256}
+	for round := range 3 {
+		r.submit(l.cmds[0], driver.Command{Op: driver.Clear, Dst: x, Size: 256}, out)
+		ctx, cancel := context.WithTimeout(bg, 10*time.Millisecond)
+		if err := r.Read(ctx, back, 0, make([]byte, 4)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("round %d: got %v", round, err)
+		}
+		cancel()
+		second := r.submit(l.cmds[0], fill, out)
+		got := make([]byte, 256)
+		ok(t, r.Read(bg, back, 0, got))
+		if !bytes.Equal(got, bytes.Repeat(u32Bytes(1), 64)) {
+			t.Errorf("round %d: got % x", round, got[:8])
+		}
+		ok(t, r.Wait(bg, second))
+	}
+}
+
+// TestWriteAgain gives up a write to a buffer that a submission reads, and writes to it after another that reads it too.
+func TestWriteAgain(t *testing.T) {
+	r := newRig(t, driver.Options{})
+	l := newLongRun(t, r, 200*time.Millisecond)
+	x, up, back := r.buffer("x", 256, driver.Storage), r.buffer("up", 256, driver.Upload), r.buffer("back", 256, driver.Readback)
+	in := driver.Command{Op: driver.Copy, Src: up, Dst: x, Size: 256}
+	out := driver.Command{Op: driver.Copy, Src: x, Dst: back, Size: 256}
+	for round := range uint32(3) {
+		old, late := bytes.Repeat(u32Bytes(100+round), 64), bytes.Repeat(u32Bytes(200+round), 64)
+		ok(t, r.Write(bg, up, 0, old))
+		r.submit(l.cmds[0], in)
+		ctx, cancel := context.WithTimeout(bg, 10*time.Millisecond)
+		if err := r.Write(ctx, up, 0, late); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("round %d: got %v", round, err)
+		}
+		cancel()
+		r.submit(l.cmds[0], in, out)
+		ok(t, r.Write(bg, up, 0, late))
+		got := make([]byte, 256)
+		ok(t, r.Read(bg, back, 0, got))
+		if !bytes.Equal(got, old) {
+			t.Errorf("round %d: got % x, want % x", round, got[:8], old[:8])
+		}
+	}
+}
+
 // TestCancelBehindSubmit cancels a wait while another goroutine's Submit
 // holds the device, as it does with software Vulkan until the queue is free.
 func TestCancelBehindSubmit(t *testing.T) {
