@@ -37,16 +37,18 @@ CONCURRENT := ./internal/graph/... ./backend/... ./tensor/... ./nn/...
 race: ## the race detector on the concurrent packages
 	go test -race -short $(CONCURRENT)
 
+# Tests on whatever Vulkan there is, software included, on which -short runs one in eight of the suite's leaves.
+ON_GPU := WEFT_GPU=require WEFT_DEVICE=wgpu go test -short -timeout 20m
+
 .PHONY: gpu
-gpu: ## the GPU driver, command, tensors and layers on whatever Vulkan there is, software included
-	WEFT_GPU=require go test -short ./backend/wgpu/internal/driver ./cmd/weft
-	WEFT_GPU=require go test -short -race ./backend/wgpu/internal/driver
-	WEFT_GPU=require go test -short -tags cogentcore ./backend/wgpu/internal/driver
-	WEFT_DEVICE=wgpu go test -short ./tensor ./nn
+gpu: ## all tests on the GPU, with both bindings, and with the race detector
+	$(ON_GPU) ./...
+	$(ON_GPU) -tags cogentcore ./backend/... ./tensor/... ./nn/...
+	$(ON_GPU) -race ./backend/wgpu/... ./internal/graph ./tensor
 
 .PHONY: gpu-suite
-gpu-suite: ## the conformance suite on the GPU; minutes on software Vulkan
-	WEFT_GPU=require go test -short ./backend/wgpu
+gpu-suite: ## the conformance suite on the GPU ROUNDS times (10), each with new inputs
+	@for i in $$(seq $(ROUNDS)); do WEFT_GPU=require go test -count 1 -timeout 0 -run Conformance ./backend/wgpu || exit 1; done
 
 SOAK ?= 10m
 .PHONY: soak
