@@ -18,8 +18,8 @@ type WGSL struct {
 }
 
 // Shader returns the expression of o on operands of type d (as [Op.Infer] names it) in terms of $x, $y
-// and $z, or "" if there is none. On Float64, held as f64 by the devices that have it, o has one if its
-// expression on floats calls no function of the prelude, which knows f32 alone.
+// and $z, or "" if there is none. On Float64, held as f64 by the devices that have it, name_f64_ takes the place of a
+// function name_ of the prelude, which need not have it.
 func (o *Op) Shader(d DType) string {
 	t := o.WGSL
 	if t.Int == "" && o.Rule.Accept.Has(Ints) {
@@ -37,10 +37,7 @@ func (o *Op) Shader(d DType) string {
 	case Float16, BFloat16, Float32:
 		return strings.ReplaceAll(t.Float, "$T", "f32")
 	case Float64:
-		if strings.Contains(t.Float, "_(") {
-			return ""
-		}
-		return strings.ReplaceAll(t.Float, "$T", "f64")
+		return strings.NewReplacer("_(", "_f64_(", "$T", "f64").Replace(t.Float)
 	default:
 		return ""
 	}

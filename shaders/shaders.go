@@ -25,6 +25,16 @@ func Prelude(code string) string {
 	return b.String()
 }
 
+// Has reports whether all functions of the prelude that code names exist.
+func Has(code string) bool {
+	for _, name := range helperName.FindAllString(code, -1) {
+		if _, ok := index()[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // mark adds to needed the declarations that code names.
 func mark(code string, needed map[string]bool) {
 	for _, name := range helperName.FindAllString(code, -1) {

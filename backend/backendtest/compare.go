@@ -89,7 +89,7 @@ func (tr *trial) limit(want ops.Value, magnitude float64) float64 {
 		return 0
 	}
 	if math.IsInf(magnitude, 0) || math.IsNaN(magnitude) {
-		magnitude = math.Abs(want.F)
+		magnitude = max(math.Abs(want.F), 1) // as of logaddexp, to which -∞ adds nothing
 	}
 	return (tr.bound*magnitude + tr.abs) * unit(want.DType)
 }

@@ -2,9 +2,11 @@ package wgpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/ops"
+	"github.com/weft-go/weft/shaders"
 )
 
 // A text is WGSL under construction.
@@ -152,22 +154,20 @@ func (b *body) apply(i, lane int) (string, error) {
 	return expr, nil
 }
 
-// supported reports whether every instruction of e has WGSL on a device with or without f64.
-func supported(e *ops.Expr, f64 bool) bool {
-	for _, d := range e.In {
-		if d == ops.Float64 && !f64 {
-			return false
-		}
+// supported reports whether every instruction of e has WGSL on a device with or without Float64.
+func supported(e *ops.Expr, float64 bool) bool {
+	if !float64 && slices.Contains(e.In, ops.Float64) {
+		return false
 	}
 	for i := range e.Code {
 		in := &e.Code[i]
-		if in.DType == ops.Float64 && !f64 {
+		if in.DType == ops.Float64 && !float64 {
 			return false
 		}
 		args := in.Operands()
 		switch in.Kind {
 		case ops.Apply:
-			if in.Op.Shader(e.Code[args[len(args)-1]].DType) == "" {
+			if s := in.Op.Shader(e.Code[args[len(args)-1]].DType); s == "" || !shaders.Has(s) {
 				return false
 			}
 		case ops.Cast:

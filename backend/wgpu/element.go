@@ -46,7 +46,7 @@ func decode(d ops.DType, w, hi string) string {
 	case ops.Int64:
 		return fmt.Sprintf("vec2<u32>(%s, %s)", w, hi)
 	case ops.Float64:
-		return fmt.Sprintf("bitcast<f64>(vec2<u32>(%s, %s))", w, hi)
+		return fmt.Sprintf("value_f64_(%s, %s)", w, hi)
 	}
 	return w
 }
@@ -68,7 +68,7 @@ func encode(d ops.DType, v string) string {
 	case ops.Int32, ops.Float32:
 		return fmt.Sprintf("bitcast<u32>(%s)", v)
 	case ops.Float64:
-		return fmt.Sprintf("bitcast<vec2<u32>>(%s)", v)
+		return fmt.Sprintf("bits_f64_(%s)", v)
 	}
 	return v // Uint32, Int64
 }
@@ -94,8 +94,10 @@ func cast(from, to ops.DType, v string) string {
 	switch {
 	case from == to:
 		return v
-	case from == ops.Float64 || to == ops.Float64:
-		return castFloat64(from, to, v)
+	case from == ops.Float64:
+		return fromFloat64(to, v)
+	case to == ops.Float64:
+		return toFloat64(from, v)
 	case to == ops.Bool:
 		return truth(from, v)
 	case from == ops.Bool:
@@ -110,17 +112,35 @@ func cast(from, to ops.DType, v string) string {
 	return rounded(to, intToInt(held(from), held(to), v))
 }
 
-// castFloat64 knows the conversions that no rounding of ours takes part in.
-func castFloat64(from, to ops.DType, v string) string {
-	switch {
-	case to == ops.Float32:
-		return fmt.Sprintf("f32(%s)", v)
-	case from == ops.Bool:
-		return fmt.Sprintf("f64(u32(%s))", v)
-	case to == ops.Float64 && from != ops.Int64:
-		return fmt.Sprintf("f64(%s)", v)
+// fromFloat64 rounds once, also to 16 bits.
+func fromFloat64(to ops.DType, v string) string {
+	switch to {
+	case ops.Bool:
+		return fmt.Sprintf("truth_f64_(%s)", v)
+	case ops.Int8:
+		return fmt.Sprintf("i32_of_f64_(%s, -128, 127)", v)
+	case ops.Int32:
+		return fmt.Sprintf("i32_of_f64_(%s, bitcast<i32>(0x80000000u), 0x7fffffff)", v)
+	case ops.Uint8:
+		return fmt.Sprintf("u32_of_f64_(%s, 0xffu)", v)
+	case ops.Uint32:
+		return fmt.Sprintf("u32_of_f64_(%s, 0xffffffffu)", v)
+	case ops.Int64:
+		return fmt.Sprintf("i64_of_f64_(%s)", v)
 	}
-	return ""
+	return rounded(to, fmt.Sprintf("f32_of_f64_(%s, %t)", v, to.IsHalf()))
+}
+
+func toFloat64(from ops.DType, v string) string {
+	switch held(from) {
+	case "bool":
+		return fmt.Sprintf("f64(u32(%s))", v)
+	case "vec2<u32>":
+		return fmt.Sprintf("f64_of_i64_(%s)", v)
+	case "f32":
+		return fmt.Sprintf("f64_of_f32_(%s)", v)
+	}
+	return fmt.Sprintf("f64(%s)", v)
 }
 
 func truth(from ops.DType, v string) string {

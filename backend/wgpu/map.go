@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 	"github.com/weft-go/weft/ops"
 	"github.com/weft-go/weft/shaders"
 )
@@ -18,8 +19,9 @@ const (
 
 // Supports implements [backend.Backend].
 func (e *engine) Supports(k backend.Kernel) bool {
+	float64 := e.info.Features.Has(driver.F64 | driver.I64)
 	for _, b := range k.Bodies() {
-		if !supported(b, false) {
+		if !supported(b, float64) {
 			return false
 		}
 	}

@@ -18,8 +18,8 @@ type reduction struct {
 // state returns the WGSL type of states.
 func (r reduction) state() string {
 	switch {
-	case r.positions() && r.dtype == ops.Int64:
-		return "vec3<u32>" // value, index
+	case r.wide():
+		return "vec3<u32>" // key, index
 	case r.positions():
 		return "vec2<i32>" // key, index
 	case r.keyed():
@@ -32,6 +32,9 @@ func (r reduction) state() string {
 
 // positions reports whether the result is a position.
 func (r reduction) positions() bool { return r.op == ops.ReduceArgMax || r.op == ops.ReduceArgMin }
+
+// wide reports whether the result is a position among numbers of 64 bits.
+func (r reduction) wide() bool { return r.positions() && r.dtype.Size() == 8 }
 
 // least reports whether the smallest element is looked for, not the greatest.
 func (r reduction) least() bool {
@@ -54,7 +57,7 @@ func (r reduction) name() string { return r.op.String() + "_" + r.dtype.String()
 // words returns the number of 32-bit words of a state.
 func (r reduction) words() int {
 	switch s := r.state(); {
-	case strings.HasPrefix(s, "vec2"):
+	case strings.HasPrefix(s, "vec2"), s == "f64":
 		return 2
 	case strings.HasPrefix(s, "vec3"):
 		return 3
@@ -87,10 +90,13 @@ func (r reduction) declare(t *text) error {
 func (r reduction) none(infinity string) string {
 	switch r.op {
 	case ops.ReduceLogAddExp:
+		if r.dtype == ops.Float64 {
+			return "value_f64_(0u, 0xfff00000u)"
+		}
 		return "-" + infinity
 	case ops.ReduceArgMax, ops.ReduceArgMin:
-		if r.dtype == ops.Int64 {
-			return fmt.Sprintf("vec3<u32>(%s, 0xffffffffu)", r.limit())
+		if r.wide() {
+			return fmt.Sprintf("vec3<u32>(%s, 0xffffffffu)", reduction{r.op, ops.Int64}.limit())
 		}
 		return "vec2<i32>(bitcast<i32>(0x80000000u), 0x7fffffff)"
 	case ops.ReduceMax, ops.ReduceMin, ops.ReduceAny, ops.ReduceAll:
@@ -106,7 +112,12 @@ func (r reduction) none(infinity string) string {
 
 // limit returns the state that every element beats or equals.
 func (r reduction) limit() string {
-	if r.dtype.IsFloat() { // the key of an infinity
+	switch {
+	case r.dtype == ops.Float64 && r.least():
+		return "value_f64_(0u, 0x7ff00000u)"
+	case r.dtype == ops.Float64:
+		return "value_f64_(0u, 0xfff00000u)"
+	case r.dtype.IsFloat(): // the key of an infinity
 		if r.least() {
 			return "0x7f800000"
 		}
@@ -132,8 +143,8 @@ func (r reduction) lifted() string {
 		return "let k = bitcast<i32>(x); return select(k ^ ((k >> 31u) & 0x7fffffff), bitcast<i32>(0x80000000u), isnan_(x));"
 	case r.keyed():
 		return "let k = bitcast<i32>(x); return select(k ^ ((k >> 31u) & 0x7fffffff), 0x7fffffff, isnan_(x));"
-	case r.positions() && r.dtype == ops.Int64:
-		return "return vec3<u32>(x, at);"
+	case r.wide():
+		return "return vec3<u32>(" + r.key() + ", at);"
 	case r.positions():
 		return "return vec2<i32>(" + r.key() + ", bitcast<i32>(at));"
 	case r.dtype == ops.Bool:
@@ -146,6 +157,13 @@ func (r reduction) lifted() string {
 func (r reduction) key() string {
 	key := "x" // i32
 	switch held(r.dtype) {
+	case "vec2<u32>":
+		return "x"
+	case "f64": // joined knows which end is looked for
+		if r.least() {
+			return "select(order_f64_(x), vec2<u32>(0u, 0x80000000u), isnan_f64_(x))"
+		}
+		return "select(order_f64_(x), vec2<u32>(0xffffffffu, 0x7fffffffu), isnan_f64_(x))"
 	case "f32":
 		if r.least() {
 			return "select(-order_(x), 0x7fffffff, isnan_(x))"
@@ -165,7 +183,7 @@ func (r reduction) key() string {
 // joined returns the expression of join: that of the operation's row, on states that are values.
 func (r reduction) joined() (string, error) {
 	switch {
-	case r.positions() && r.dtype == ops.Int64:
+	case r.wide():
 		first, second := "b.xy", "a.xy" // less(b, a): a is better
 		if r.least() {
 			first, second = second, first
@@ -195,7 +213,7 @@ func (r reduction) joined() (string, error) {
 // lowered returns the expression of result.
 func (r reduction) lowered() string {
 	switch {
-	case r.positions() && r.dtype == ops.Int64:
+	case r.wide():
 		return "bitcast<i32>(a.z)"
 	case r.positions():
 		return "a.y"
@@ -214,6 +232,9 @@ func (r reduction) pack(a string) []string {
 		return []string{a}
 	case "vec2<u32>":
 		return []string{a + ".x", a + ".y"}
+	case "f64":
+		bits := encode(ops.Float64, a)
+		return []string{bits + ".x", bits + ".y"}
 	case "vec3<u32>":
 		return []string{a + ".x", a + ".y", a + ".z"}
 	case "vec2<i32>":
@@ -231,6 +252,8 @@ func (r reduction) unpack(words []string) string {
 		return list
 	case "vec2<u32>", "vec3<u32>":
 		return fmt.Sprintf("%s(%s)", state, list)
+	case "f64":
+		return decode(ops.Float64, words[0], words[1])
 	case "vec2<i32>":
 		return fmt.Sprintf("bitcast<vec2<i32>>(vec2<u32>(%s))", list)
 	}
