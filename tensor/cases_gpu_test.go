@@ -99,6 +99,12 @@ func caseG01Rows(t *testing.T) {
 		}
 		return s
 	})
+	each(t, read[float32](t, x.Sort(1)), func(i int) float32 {
+		r := i / 3
+		row := []float32{at(r, 0), at(r, 1), at(r, 2)}
+		slices.Sort(row)
+		return row[i%3]
+	})
 	each(t, read[float32](t, x.T().Contiguous()), func(i int) float32 { return at(i%n, i/n) })
 	back := tensor.Iota(tensor.Int32, n).Neg().SubScalar(1) // from the end: -1, -2, …
 	each(t, read[float32](t, x.Take(0, back)), func(i int) float32 { return at(n-1-i/3, i%3) })
@@ -207,6 +213,12 @@ func empty(t *testing.T, x *tensor.Tensor, shape []int) {
 	wantInts(t, x.Prod(), []int{}, 1)
 	wantInts(t, tensor.Concat(0, x, x.Add(x)), append([]int{2 * shape[0]}, shape[1:]...))
 	wantInts(t, x.Reshape(-1).Pad(1, [2]int{1, 2}), []int{3}, 1, 1, 1)
+	wantInts(t, x.Sort(-1), shape)
+	wantInts(t, x.ArgSort(0), shape)
+	values, indices := x.TopK(0, 0)
+	wantInts(t, values, append([]int{0}, shape[1:]...))
+	wantInts(t, indices, append([]int{0}, shape[1:]...))
+	wantInts(t, x.Take(0, tensor.New([]int32{})), append([]int{0}, shape[1:]...))
 	v := tensor.NewVar(x)
 	set(t, v, x.Maximum(x))
 	wantInts(t, v.Tensor(), shape)

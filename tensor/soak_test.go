@@ -96,6 +96,9 @@ var works = []work{
 		back := tensor.Iota(tensor.Int32, n).To(s.d).Neg().SubScalar(1)
 		return s.iota(n).AddScalar(k).Take(0, back)
 	}, func(i, n, k int) int { return n - 1 - i + k }},
+	{"sort", func(s *soaker, n, k int) *tensor.Tensor {
+		return s.iota(n).Neg().AddScalar(k).Sort(0)
+	}, func(i, n, k int) int { return i - n + 1 + k }},
 	{"join", func(s *soaker, n, k int) *tensor.Tensor {
 		x := s.iota(n)
 		return tensor.Concat(0, x.Flip(), x.AddScalar(k)).Pad(-1, [2]int{1, 0})
