@@ -345,16 +345,7 @@ func TestCrossedTransfers(t *testing.T) {
 func TestFallback(t *testing.T) {
 	d, f := testDevice(t)
 	d.fallback = newFake(t)
-	f.refuse = func(k backend.Kernel) bool {
-		for _, b := range k.Bodies() {
-			for i := range b.Code {
-				if b.Code[i].Op == ops.Sin {
-					return true
-				}
-			}
-		}
-		return false
-	}
+	f.refuse = refuseSin
 	var log bytes.Buffer
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
