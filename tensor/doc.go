@@ -86,4 +86,10 @@
 // # Variables
 //
 // A [Var] is a tensor that changes in place, such as the cache of a language model.
+//
+// # Time
+//
+// [Explain] lists the kernels that an evaluation would run, with the bytes and operations of each; once [Measure] has
+// found out how fast the device is, also with the time it should take. [Profile] reports the time that kernels did take,
+// and [Report.WriteTrace] draws it beside what the program did. [Stats] counts what a device has done.
 package tensor

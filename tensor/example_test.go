@@ -251,3 +251,26 @@ func ExampleScaledDotProductAttention() {
 	// Output:
 	// [1.  1.5 2.  2.5]
 }
+
+// A report has a row for each kernel.
+func ExampleProfile() {
+	ctx := context.Background()
+	x := tensor.New([]float32{1, 2, 3, 4}, 2, 2)
+	report, err := tensor.Profile(ctx, func() error {
+		for range 3 {
+			if err := tensor.Eval(ctx, x.AddScalar(1).Exp()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, k := range report.Kernels {
+		fmt.Printf("%d launches of %s, %d bytes, %.0f%% of the time\n", k.Launches, k.Name, k.Bytes, 100*k.Share)
+	}
+	// Output:
+	// 3 launches of map.add.exp, 96 bytes, 100% of the time
+}
