@@ -28,6 +28,8 @@ func (e *engine) Supports(k backend.Kernel) bool {
 	switch k := k.(type) {
 	case *backend.Map, *backend.Reduce, *backend.Row, *backend.Scan, *backend.MatMul, *backend.Conv, *backend.Gather:
 		return true
+	case *backend.Attention:
+		return k.DType != ops.Float64 && k.Mask != ops.Float64
 	case *backend.Sort:
 		return k.DType != ops.Float64
 	case *backend.Pool:
@@ -57,6 +59,8 @@ func (e *engine) lower(s *backend.Step) error {
 		return e.lowerGather(s, k)
 	case *backend.Sort:
 		return e.lowerSort(s, k)
+	case *backend.Attention:
+		return e.lowerAttention(s, k)
 	}
 	return fmt.Errorf("kernel of family %s: %w", s.Kernel.Family(), backend.ErrUnsupported)
 }

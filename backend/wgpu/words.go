@@ -68,7 +68,12 @@ func (k *wordKernel) source(code string) source {
 	}
 	code = strings.NewReplacer(append(names, "$columns", word(len(k.params)-1))...).Replace(code)
 	t.WriteString(code)
-	return source{label: k.label, wgsl: shaders.Prelude(code) + t.String(), slots: k.slots, args: args, shared: uint32(4 * k.shared)}
+	return source{label: k.label, wgsl: shaders.Prelude(t.String()) + t.String(), slots: k.slots, args: args, shared: uint32(4 * k.shared)}
+}
+
+// element returns the expression of the element at a position of an array that holds elements of type d.
+func (k *wordKernel) element(array int, d ops.DType, at string) string {
+	return reader{domain: &domain{slots: k.slots}}.element(array, d, at)
 }
 
 // dense is an operand over memory of the engine's own.
