@@ -37,9 +37,17 @@ func newAccumulator(r ops.ReduceOp, d ops.DType) accumulator {
 	case ops.Int64:
 		return newIntAccumulator[int64](r, d)
 	case ops.Float64:
-		return newFloatAccumulator[float64](r, d)
+		a := newFloatAccumulator[float64](r, d)
+		if loops != nil {
+			quicken(a, r, &loops.Float64)
+		}
+		return a
 	}
-	return newFloatAccumulator[float32](r, d)
+	a := newFloatAccumulator[float32](r, d)
+	if loops != nil {
+		quicken(a, r, &loops.Float32)
+	}
+	return a
 }
 
 func newIntAccumulator[T integer](r ops.ReduceOp, d ops.DType) accumulator {

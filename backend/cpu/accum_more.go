@@ -9,7 +9,12 @@ import (
 type position[T number] struct {
 	min  bool
 	best []T
-	at   []int32 // -1 before the first element
+
+	// Assembly, or nil: the greatest or least element, and where the first of its value is.
+	extreme func(x unsafe.Pointer, n int) T
+	first   func(x, y unsafe.Pointer, n int) int
+
+	at []int32 // -1 before the first element
 }
 
 func (a *position[T]) reset(n int) {
@@ -22,14 +27,26 @@ func (a *position[T]) rows(x unsafe.Pointer, n, pos, c int) {
 	pos -= r * c
 	for xs := vec[T](x, n); len(xs) > 0; r++ {
 		m := min(c-pos, len(xs))
-		i := 0
-		if a.min {
-			i = firstLeast(xs[:m])
+		if a.extreme != nil && m >= shortAssembly {
+			a.seek(r, xs[:m], pos)
 		} else {
-			i = firstGreatest(xs[:m])
+			i := 0
+			if a.min {
+				i = firstLeast(xs[:m])
+			} else {
+				i = firstGreatest(xs[:m])
+			}
+			a.offer(r, xs[i], int32(pos+i))
 		}
-		a.offer(r, xs[i], int32(pos+i))
 		xs, pos = xs[m:], 0
+	}
+}
+
+// seek offers the extreme of x, elements of row r from pos on, and finds where it is if it is taken.
+func (a *position[T]) seek(r int, x []T, pos int) {
+	v := a.extreme(unsafe.Pointer(&x[0]), len(x))
+	if a.offer(r, v, -2); a.at[r] == -2 {
+		a.at[r] = int32(pos + a.first(unsafe.Pointer(&x[0]), unsafe.Pointer(&v), len(x)))
 	}
 }
 

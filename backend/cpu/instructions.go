@@ -44,7 +44,7 @@ func addAssembly(t tableOf, s asm.Set) {
 		if k.Lone == 0 {
 			b.v = k.Block
 			if f := map[string]func(float64) float64{"sin": sinf, "cos": cosf}[k.Op]; f != nil {
-				b.v = turned(s, k.Block, f)
+				b.v = turned(s.Loops(), k.Block, f)
 			}
 		} else {
 			b.lone[k.Lone] = k.Block
@@ -58,9 +58,9 @@ const mostTurned = 1e5
 
 // turned returns the block function of f, sine or cosine, whose assembly is given for moderate numbers. What a number
 // gives does not depend on the others.
-func turned(s asm.Set, moderate block, f func(float64) float64) block {
+func turned(l *asm.Loops, moderate block, f func(float64) float64) block {
 	return func(z, x, y, w unsafe.Pointer, n int) {
-		if math.Float32frombits(s.GreatestBits(x, n)) < mostTurned {
+		if math.Float32frombits(uint32(l.GreatestBits(x, n))) < mostTurned {
 			moderate(z, x, y, w, n)
 			return
 		}

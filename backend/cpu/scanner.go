@@ -39,6 +39,9 @@ func newScanner(r ops.ReduceOp, d ops.DType, exclusive bool) scanner {
 	case ops.Float64:
 		return newFloatScanner(r, scanSum[float64, float64], exclusive)
 	}
+	if loops != nil {
+		return newFloatScanner(r, quickScan, exclusive)
+	}
 	return newFloatScanner(r, scanSumQuad, exclusive)
 }
 

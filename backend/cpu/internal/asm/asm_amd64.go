@@ -1,8 +1,6 @@
 package asm
 
 import (
-	"unsafe"
-
 	"golang.org/x/sys/cpu"
 )
 
@@ -29,11 +27,39 @@ func (s Set) Kernels() []Kernel {
 	return nil
 }
 
-// GreatestBits returns the bits of the greatest magnitude of n float32, for an s with kernels. A NaN counts as
-// greater than any number.
-func (s Set) GreatestBits(x unsafe.Pointer, n int) uint32 {
-	if s == AVX512 {
-		return uint32(GreatestBitsAVX512(x, n))
+var avx2Loops = Loops{
+	GreatestBits: GreatestBitsAVX2,
+	Float32: Reductions[float32]{
+		Sum: SumFloat32AVX2, Max: MaxFloat32AVX2, Min: MinFloat32AVX2, First: FirstFloat32AVX2,
+		SumLines: SumLinesFloat32AVX2, MaxLines: MaxLinesFloat32AVX2, MinLines: MinLinesFloat32AVX2,
+	},
+	Float64: Reductions[float64]{
+		Sum: SumFloat64AVX2, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX2,
+		SumLines: SumLinesFloat64AVX2, MaxLines: MaxLinesFloat64AVX2, MinLines: MinLinesFloat64AVX2,
+	},
+	ScanSum: ScanFloat32AVX2,
+}
+
+var avx512Loops = Loops{
+	GreatestBits: GreatestBitsAVX512,
+	Float32: Reductions[float32]{
+		Sum: SumFloat32AVX512, Max: MaxFloat32AVX512, Min: MinFloat32AVX512, First: FirstFloat32AVX512,
+		SumLines: SumLinesFloat32AVX512, MaxLines: MaxLinesFloat32AVX512, MinLines: MinLinesFloat32AVX512,
+	},
+	Float64: Reductions[float64]{
+		Sum: SumFloat64AVX512, Max: MaxFloat64AVX512, Min: MinFloat64AVX512, First: FirstFloat64AVX512,
+		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
+	},
+	ScanSum: ScanFloat32AVX512,
+}
+
+// Loops returns the loops written for s, nil for [Generic].
+func (s Set) Loops() *Loops {
+	switch s {
+	case AVX2:
+		return &avx2Loops
+	case AVX512:
+		return &avx512Loops
 	}
-	return uint32(GreatestBitsAVX2(x, n))
+	return nil
 }

@@ -33,3 +33,28 @@ type Kernel struct {
 	Lone      int
 	Block     Block
 }
+
+// Loops are the functions that are not elementwise.
+type Loops struct {
+	// GreatestBits returns the bits of the greatest magnitude of n float32, NaN counting as greater than numbers.
+	GreatestBits func(x unsafe.Pointer, n int) uint64
+
+	Float32 Reductions[float32]
+	Float64 Reductions[float64]
+
+	// ScanSum writes the running sums of n float32, each added to the two float64 at c: what comes before, and the
+	// running sum so far, which goes on.
+	ScanSum func(z, x, c unsafe.Pointer, n int)
+}
+
+// Reductions are those of n elements at x.
+type Reductions[T float32 | float64] struct {
+	Sum      func(x unsafe.Pointer, n int) float64
+	Max, Min func(x unsafe.Pointer, n int) T // NaN if an element is
+
+	// First returns the index of the first element that is the one at y, or NaN, and n if there is none.
+	First func(x, y unsafe.Pointer, n int) int
+
+	// SumLines adds lines of n elements to n float64. MaxLines and MinLines keep the greatest and least.
+	SumLines, MaxLines, MinLines func(state, x unsafe.Pointer, n, lines int)
+}

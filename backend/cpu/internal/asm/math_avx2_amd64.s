@@ -2750,47 +2750,6 @@ DATA c00000001x8<>+24(SB)/4, $0x00000001
 DATA c00000001x8<>+28(SB)/4, $0x00000001
 GLOBL c00000001x8<>(SB), RODATA|NOPTR, $32
 
-// func GreatestBitsAVX2(x unsafe.Pointer, n int) (ret uint64)
-// Requires: AVX, AVX2
-TEXT ·GreatestBitsAVX2(SB), NOSPLIT, $0-24
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	XORQ   DX, DX
-	SUBQ   $0x08, CX
-	VXORPS Y0, Y0, Y0
-	CMPQ   CX, $0x00
-	JLT    tail2
-
-loop1:
-	VMOVUPS (AX)(DX*4), Y1
-	VANDPS  c7fffffffx8<>+0(SB), Y1, Y1
-	VPMAXUD Y1, Y0, Y0
-	ADDQ    $0x08, DX
-	SUBQ    $0x08, CX
-	JGE     loop1
-
-tail2:
-	ADDQ       $0x08, CX
-	JLE        end3
-	LEAQ       ones<>+0(SB), BX
-	NEGQ       CX
-	VMOVUPS    32(BX)(CX*4), Y1
-	VMASKMOVPS (AX)(DX*4), Y1, Y1
-	VANDPS     c7fffffffx8<>+0(SB), Y1, Y1
-	VPMAXUD    Y1, Y0, Y0
-
-end3:
-	VEXTRACTF128 $0x01, Y0, X1
-	VPMAXUD      X1, X0, X0
-	VPSHUFD      $0x4e, X0, X1
-	VPMAXUD      X1, X0, X0
-	VPSHUFD      $0xb1, X0, X1
-	VPMAXUD      X1, X0, X0
-	VMOVD        X0, AX
-	MOVQ         AX, ret+16(FP)
-	VZEROUPPER
-	RET
-
 // func eluFloat32AVX2(z unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, w unsafe.Pointer, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·eluFloat32AVX2(SB), NOSPLIT, $0-40

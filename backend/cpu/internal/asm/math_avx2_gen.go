@@ -106,11 +106,6 @@ func sinFloat32AVX2(z unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, w unsa
 //go:noescape
 func cosFloat32AVX2(z unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, w unsafe.Pointer, n int)
 
-// GreatestBitsAVX2 returns the bits of the greatest magnitude of n float32.
-//
-//go:noescape
-func GreatestBitsAVX2(x unsafe.Pointer, n int) (ret uint64)
-
 // eluFloat32AVX2 computes elu on float32.
 //
 //go:noescape

@@ -2193,50 +2193,6 @@ end5:
 	VZEROUPPER
 	RET
 
-// func GreatestBitsAVX512(x unsafe.Pointer, n int) (ret uint64)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, BMI2
-TEXT ·GreatestBitsAVX512(SB), NOSPLIT, $0-24
-	VBROADCASTSS c7fffffffx1<>+0(SB), Z0
-	MOVQ         x+0(FP), AX
-	MOVQ         n+8(FP), CX
-	XORQ         DX, DX
-	SUBQ         $0x10, CX
-	VXORPS       Z1, Z1, Z1
-	CMPQ         CX, $0x00
-	JLT          tail2
-
-loop1:
-	VMOVUPS (AX)(DX*4), Z2
-	VANDPS  Z0, Z2, Z2
-	VPMAXUD Z2, Z1, Z1
-	ADDQ    $0x10, DX
-	SUBQ    $0x10, CX
-	JGE     loop1
-
-tail2:
-	ADDQ      $0x10, CX
-	JLE       end3
-	MOVQ      $-1, BX
-	BZHIQ     CX, BX, BX
-	KMOVQ     BX, K1
-	VMOVUPS.Z (AX)(DX*4), K1, Z2
-	VANDPS    Z0, Z2, Z0
-	VPMAXUD   Z0, Z1, Z1
-
-end3:
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VPMAXUD       Y0, Y1, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VPMAXUD       X1, X0, X0
-	VPSHUFD       $0x4e, X0, X1
-	VPMAXUD       X1, X0, X0
-	VPSHUFD       $0xb1, X0, X1
-	VPMAXUD       X1, X0, X0
-	VMOVD         X0, AX
-	MOVQ          AX, ret+16(FP)
-	VZEROUPPER
-	RET
-
 // func eluFloat32AVX512(z unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, w unsafe.Pointer, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
 TEXT ·eluFloat32AVX512(SB), NOSPLIT, $0-40

@@ -106,11 +106,6 @@ func sinFloat32AVX512(z unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, w un
 //go:noescape
 func cosFloat32AVX512(z unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, w unsafe.Pointer, n int)
 
-// GreatestBitsAVX512 returns the bits of the greatest magnitude of n float32.
-//
-//go:noescape
-func GreatestBitsAVX512(x unsafe.Pointer, n int) (ret uint64)
-
 // eluFloat32AVX512 computes elu on float32.
 //
 //go:noescape

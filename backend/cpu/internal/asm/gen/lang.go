@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -93,7 +94,7 @@ func (s *set) function(name, doc string, signature *gotypes.Signature, body func
 	body(probe)
 
 	s.ctx.Function(name)
-	s.ctx.Doc(doc)
+	s.ctx.Doc(strings.Split(doc, "\n")...)
 	s.ctx.Pragma("noescape")
 	s.ctx.Attributes(attr.NOSPLIT)
 	s.ctx.Signature(signature)
@@ -202,13 +203,9 @@ func (g *gen) copied(v val) val {
 
 type instr func(ops ...operand.Op)
 
-// ternary adapts the methods of avo that exist without AVX-512 too.
-func ternary(f func(a, b, c operand.Op)) instr {
+// plain adapts the methods of avo whose operands are always three.
+func plain(f func(a, b, c operand.Op)) instr {
 	return func(ops ...operand.Op) { f(ops[0], ops[1], ops[2]) }
-}
-
-func binaryInstr(f func(a, b operand.Op)) instr {
-	return func(ops ...operand.Op) { f(ops[0], ops[1]) }
 }
 
 // op2 emits f on a and b, in that order.
@@ -294,6 +291,18 @@ func (g *gen) leastI(a, b val) val { return g.op2(g.VPMINSD, a, b) }
 
 // across combines the lanes of v by f in halves, and returns the first of an XMM register.
 func (g *gen) across(v val, f instr) val {
+	lo := g.halves(v, f)
+	for _, order := range []int{0x4e, 0xb1} { // the other half, the neighbour
+		other, next := g.XMM(), g.XMM()
+		g.VPSHUFD(operand.U8(order), lo, other)
+		f(other, lo, next)
+		lo = next
+	}
+	return lo
+}
+
+// halves combines the halves of v by f until 16 bytes are left.
+func (g *gen) halves(v val, f instr) val {
 	r := v.(reg.VecVirtual)
 	if g.wide {
 		hi := g.YMM()
@@ -305,12 +314,6 @@ func (g *gen) across(v val, f instr) val {
 	hi, lo := g.XMM(), g.XMM()
 	g.VEXTRACTF128(operand.U8(1), r.AsY(), hi)
 	f(hi, r.AsX(), lo)
-	for _, order := range []int{0x4e, 0xb1} { // the other half, the neighbour
-		other, next := g.XMM(), g.XMM()
-		g.VPSHUFD(operand.U8(order), lo, other)
-		f(other, lo, next)
-		lo = next
-	}
 	return lo
 }
 
@@ -373,13 +376,20 @@ func (g *gen) cmp(pred int, a, b val) val {
 	return z
 }
 
-// sel is a where m holds, else b.
-func (g *gen) sel(m, a, b val) val {
+// sel is a where m holds, else b. It serves lanes of any size, as without AVX-512 a mask has all bits of a lane.
+func (g *gen) sel(m, a, b val) val { return g.selLanes(4, m, a, b) }
+
+func (g *gen) selLanes(size int, m, a, b val) val {
 	z := g.vec()
-	if g.wide {
-		g.VBLENDMPS(a, g.in(b), m, z)
-	} else {
+	switch {
+	case !g.wide:
 		g.VBLENDVPS(m, a, g.in(b), z)
+	case size == 8:
+		g.VBLENDMPD(a, g.in(b), m, z)
+	case size == 1:
+		g.VPBLENDMB(a, g.in(b), m, z)
+	default:
+		g.VBLENDMPS(a, g.in(b), m, z)
 	}
 	return z
 }

@@ -21,6 +21,7 @@ type slot struct {
 // A kernel is an elementwise function: z of n elements from x, y and w, any of which may be z.
 type kernel struct {
 	op, dtype string
+	also      []string // other types for which it is the same
 	in        []slot
 	out       slot
 	lane      int  // bytes of a lane in a full vector
@@ -56,7 +57,7 @@ type loop struct {
 	lone  [3]val
 	at    reg.GPVirtual // first element of this vector
 	rest  reg.GPVirtual // elements of the last vector
-	mask  val           // its lanes
+	masks map[int]val   // of its lanes, by their size
 	names [4]string
 }
 
@@ -77,7 +78,9 @@ func (s *set) elementwise(ks *kernels, k kernel) {
 		l := &loop{gen: g, k: &k, lanes: s.bytes() / k.lane, names: [4]string{"z", "x", "y", "w"}}
 		l.emit()
 	})
-	ks.list = append(ks.list, entry{set: s.name(), op: k.op, dtype: k.dtype, lone: lone, fn: name})
+	for _, d := range append([]string{k.dtype}, k.also...) {
+		ks.list = append(ks.list, entry{set: s.name(), op: k.op, dtype: d, lone: lone, fn: name})
+	}
 }
 
 func (s *set) suffix() string {
@@ -159,7 +162,6 @@ func (l *loop) once() {
 	l.Label(tail)
 	l.ADDQ(operand.U8(l.lanes), l.rest)
 	l.JLE(operand.LabelRef(end))
-	l.mask = l.newMask()
 	l.setMask()
 	for i, in := range l.k.in {
 		l.load(in, i, x[i], true)
@@ -168,8 +170,7 @@ func (l *loop) once() {
 	l.JMP(operand.LabelRef(body))
 	l.Label(last)
 	l.ADDQ(operand.U8(l.lanes), l.rest)
-	l.mask = l.newMask() // made again: a register less while the body runs
-	l.setMask()
+	l.setMask() // made again: a register less while the body runs
 	l.store(z, true)
 	l.Label(end)
 }
@@ -192,7 +193,6 @@ func (l *loop) twice() {
 	l.Label(tail)
 	l.ADDQ(operand.U8(l.lanes), l.rest)
 	l.JLE(operand.LabelRef(end))
-	l.mask = l.newMask()
 	l.setMask()
 	vector(true)
 	l.Label(end)
@@ -211,29 +211,35 @@ func (l *loop) register(in slot, i int) val {
 	return l.sized(in.size * l.lanes)
 }
 
-func (l *loop) newMask() val {
-	if l.wide {
-		return l.K()
-	}
-	return l.YMM()
-}
-
-// setMask sets the mask of the first rest lanes.
+// setMask lets part loads and stores be of the first rest lanes.
 func (l *loop) setMask() {
-	if l.wide {
-		m := l.GP64()
-		l.MOVQ(operand.I32(-1), m)
-		l.BZHIQ(l.rest, m, m)
-		l.KMOVQ(m, l.mask)
+	l.masks = map[int]val{}
+	if !l.wide {
 		return
 	}
-	// 32 bytes of ones and 32 of zeros, read where rest·lane ones are left.
-	ones := l.ones()
-	at, back := l.GP64(), l.GP64()
-	l.LEAQ(ones, at)
+	m, k := l.GP64(), l.K()
+	l.MOVQ(operand.I32(-1), m)
+	l.BZHIQ(l.rest, m, m)
+	l.KMOVQ(m, k)
+	l.masks[0] = k
+}
+
+// mask returns the mask of the first rest lanes, for lanes of size bytes.
+func (l *loop) mask(size int) val {
+	if l.wide {
+		return l.masks[0]
+	}
+	if m, ok := l.masks[size]; ok {
+		return m
+	}
+	// 32 bytes of ones and 32 of zeros, read where rest lanes of ones are left.
+	at, back, m := l.GP64(), l.GP64(), l.sized(size*l.lanes)
+	l.LEAQ(l.ones(), at)
 	l.MOVQ(l.rest, back)
 	l.NEGQ(back)
-	l.VMOVUPS(operand.Mem{Base: at, Index: back, Scale: uint8(l.k.lane), Disp: 32}, l.mask)
+	l.VMOVUPS(operand.Mem{Base: at, Index: back, Scale: uint8(size), Disp: 32}, m)
+	l.masks[size] = m
+	return m
 }
 
 // ones is the memory of 32 bytes of ones and 32 of zeros.
@@ -306,12 +312,10 @@ func (l *loop) move(m operand.Mem, x val, size int, part, load bool) {
 		l.masked(a, b, size, load)
 	case size < 4:
 		l.bounce(m, x, size, load)
-	case size != l.k.lane:
-		l.bounce(m, x, size, load)
 	case size == 4:
-		l.VMASKMOVPS(a, l.mask, b)
+		l.VMASKMOVPS(a, l.mask(4), b)
 	default:
-		l.VMASKMOVPD(a, l.mask, b)
+		l.VMASKMOVPD(a, l.mask(8), b)
 	}
 }
 
@@ -338,7 +342,7 @@ func (l *loop) masked(a, b val, size int, load bool) {
 			8: func(a, k, b operand.Op) { l.VMOVUPD(a, k, b) },
 		},
 	}
-	f[load][size](a, l.mask, b)
+	f[load][size](a, l.mask(size), b)
 }
 
 // bounce moves rest lanes of the vector x by way of the stack, one by one, where no instruction masks them.

@@ -21,6 +21,10 @@ var families = []struct {
 	emit func(s *set, ks *kernels)
 }{
 	{"math", mathKernels},
+	{"float", floatKernels},
+	{"int", intKernels},
+	{"reduce", reduceKernels},
+	{"scan", scanKernels},
 }
 
 func main() {

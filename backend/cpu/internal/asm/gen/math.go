@@ -1,11 +1,6 @@
 package main
 
-import (
-	"go/types"
-	"math"
-
-	"github.com/mmcloughlin/avo/operand"
-)
+import "math"
 
 // The functions on float32 compute in float32 with fused multiplications. Their polynomials are fits of least
 // greatest error, of relative error below 2e-8 on the stated intervals; coefficients were rounded to float32
@@ -44,7 +39,6 @@ func mathKernels(s *set, ks *kernels) {
 			body: func(g *gen, x []val) val { return f.body(g, x[0]) },
 		})
 	}
-	greatest(s)
 	for _, lone := range []bool{false, true} {
 		s.elementwise(ks, kernel{
 			op: "elu", dtype: "float32", in: []slot{one32, {size: 4, lone: lone}}, out: one32, lane: 4, heavy: true,
@@ -381,39 +375,4 @@ func mish(g *gen, x val) val {
 	t := g.fma(e, g.f(2), g.f(1))
 	upper := g.div(g.mul(x, t), g.fma(g.mul(e, e), g.f(2), t))
 	return g.sel(g.cmp(less, x, g.f(0)), lower, upper)
-}
-
-// greatest emits the function that finds the greatest magnitude, as bits, so that a NaN is greater than any number.
-func greatest(s *set) {
-	name := "GreatestBits" + s.suffix()
-	sig := signature([]string{"x"}, []string{"n"}, types.Typ[types.Uint64])
-	s.function(name, name+" returns the bits of the greatest magnitude of n float32.", sig, func(g *gen) {
-		l := &loop{gen: g, k: &kernel{lane: 4}, lanes: s.bytes() / 4}
-		l.base[1] = l.param("x")
-		l.begin()
-		top, tail, end := l.label("loop"), l.label("tail"), l.label("end")
-		most := g.vec()
-		g.VXORPS(most, most, most)
-		next := func(part bool) {
-			x := g.vec()
-			l.load(one32, 0, x, part)
-			g.VPMAXUD(g.abs(x), most, most)
-		}
-		l.CMPQ(l.rest, operand.U8(0))
-		l.JLT(operand.LabelRef(tail))
-		l.Label(top)
-		next(false)
-		l.step(top)
-		l.Label(tail)
-		l.ADDQ(operand.U8(l.lanes), l.rest)
-		l.JLE(operand.LabelRef(end))
-		l.mask = l.newMask()
-		l.setMask()
-		next(true)
-		l.Label(end)
-		r := g.GP32()
-		x := g.across(most, g.VPMAXUD)
-		g.VMOVD(x, r)
-		g.result(r.As64())
-	})
 }

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"go/types"
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// unroll is the number of accumulators of a reduction, so that additions do not wait for each other.
+const unroll = 4
+
+// reduceKernels emits reductions of n elements at x, and of lines.
+func reduceKernels(s *set, _ *kernels) {
+	s.greatestBits()
+	for _, t := range []struct {
+		name string
+		size int
+	}{{"Float32", 4}, {"Float64", 8}} {
+		s.sum(t.name, t.size)
+		s.extreme("Max"+t.name, t.size, true)
+		s.extreme("Min"+t.name, t.size, false)
+		s.first("First"+t.name, t.size)
+		s.sumLines("SumLines"+t.name, t.size)
+		s.extremeLines("MaxLines"+t.name, t.size, true)
+		s.extremeLines("MinLines"+t.name, t.size, false)
+	}
+}
+
+// reduction returns a loop over x, whose lanes are of lane bytes.
+func (s *set) reduction(g *gen, lane int) *loop {
+	l := &loop{gen: g, k: &kernel{lane: lane}, lanes: s.bytes() / lane}
+	l.base[1] = l.param("x")
+	l.begin()
+	return l
+}
+
+// vectors emits next for each vector of x: the number of its accumulator, how many elements on it is, whether it
+// is the last, which is not full, and whether it is one of several in a step.
+func (l *loop) vectors(next func(acc, offset int, part, four bool)) {
+	four, one, tail, end := l.label("four"), l.label("one"), l.label("tail"), l.label("end")
+	l.SUBQ(operand.U8((unroll-1)*l.lanes), l.rest)
+	l.JLT(operand.LabelRef(one))
+	l.Label(four)
+	for i := range unroll {
+		next(i, i*l.lanes, false, true)
+	}
+	l.ADDQ(operand.U32(unroll*l.lanes), l.at)
+	l.SUBQ(operand.U32(unroll*l.lanes), l.rest)
+	l.JGE(operand.LabelRef(four))
+	l.Label(one)
+	l.ADDQ(operand.U8((unroll-1)*l.lanes), l.rest)
+	l.JLT(operand.LabelRef(tail))
+	top := l.label("loop")
+	l.Label(top)
+	next(0, 0, false, false)
+	l.step(top)
+	l.Label(tail)
+	l.ADDQ(operand.U8(l.lanes), l.rest)
+	l.JLE(operand.LabelRef(end))
+	l.setMask()
+	next(1, 0, true, false)
+	l.Label(end)
+}
+
+// vectorAt loads a vector of elements of size bytes, offset elements on from this one.
+func (l *loop) vectorAt(size, offset int, part bool) val {
+	x := l.sized(size * l.lanes)
+	m := l.address(1, size)
+	m.Disp = offset * size
+	l.move(m, x, size, part, true)
+	return x
+}
+
+// widened returns the float32 or float64 of x as float64.
+func (l *loop) widened(x val, size int) val {
+	if size == 8 {
+		return x
+	}
+	z := l.vec()
+	l.VCVTPS2PD(x, z)
+	return z
+}
+
+func (g *gen) zero() reg.VecVirtual {
+	z := g.vec()
+	g.VXORPS(z, z, z)
+	return z
+}
+
+// sum adds in float64, in as many lanes as there are, which are added in pairs.
+func (s *set) sum(t string, size int) {
+	name := "Sum" + t + s.suffix()
+	sig := signature([]string{"x"}, []string{"n"}, types.Typ[types.Float64])
+	s.function(name, name+" returns the sum of n elements.", sig, func(g *gen) {
+		l := s.reduction(g, 8)
+		var acc [unroll]val
+		for i := range acc {
+			acc[i] = g.zero()
+		}
+		l.vectors(func(i, offset int, part, _ bool) {
+			g.VADDPD(l.widened(l.vectorAt(size, offset, part), size), acc[i], acc[i])
+		})
+		a, b := g.op2(g.VADDPD, acc[0], acc[1]), g.op2(g.VADDPD, acc[2], acc[3])
+		g.resultF(g.acrossD(g.op2(g.VADDPD, a, b), g.VADDPD), 8)
+	})
+}
+
+// acrossD combines 64-bit lanes in halves.
+func (g *gen) acrossD(v val, f instr) val {
+	lo := g.halves(v, f)
+	other, z := g.XMM(), g.XMM()
+	g.VPSHUFD(operand.U8(0x4e), lo, other)
+	f(other, lo, z)
+	return z
+}
+
+// resultF returns the first float of x, of size bytes.
+func (g *gen) resultF(x val, size int) {
+	c, err := g.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	if size == 4 {
+		g.VMOVSS(x, c.Addr)
+	} else {
+		g.VMOVSD(x, c.Addr)
+	}
+}
+
+// extreme is the greatest or least element, or NaN if there is one.
+func (s *set) extreme(name string, size int, greater bool) {
+	name += s.suffix()
+	result := types.Typ[types.Float32]
+	if size == 8 {
+		result = types.Typ[types.Float64]
+	}
+	s.function(name, name+" returns that of n elements, NaN if one is.", signature([]string{"x"}, []string{"n"}, result), func(g *gen) {
+		l := s.reduction(g, size)
+		f := lanes{g, size}
+		pick, one := f.pickGreater, f.con(math.Inf(-1))
+		if !greater {
+			pick, one = f.pickLesser, f.con(math.Inf(1))
+		}
+		var acc [unroll]val
+		for i := range acc {
+			acc[i] = g.copied(one)
+		}
+		nan := g.noMask()
+		var odd val
+		l.vectors(func(i, offset int, part, four bool) {
+			x := l.vectorAt(size, offset, part)
+			if part {
+				x = g.selLanes(size, l.mask(size), x, one)
+			}
+			g.VMOVUPS(pick(acc[i], x), acc[i])
+			switch { // a comparison sees two vectors
+			case !four:
+				g.gather(f.compare(unordered, x, x), nan)
+			case i%2 == 1:
+				g.gather(f.compare(unordered, odd, x), nan)
+			default:
+				odd = x
+			}
+		})
+		z := pick(pick(acc[0], acc[1]), pick(acc[2], acc[3]))
+		end := g.label("number")
+		g.jumpNone(nan, end)
+		g.VMOVUPS(f.con(math.NaN()), z)
+		g.Label(end)
+		if size == 4 {
+			g.resultF(g.across(z, pick2(g.VMAXPS, g.VMINPS, greater)), 4)
+		} else {
+			g.resultF(g.acrossD(z, pick2(g.VMAXPD, g.VMINPD, greater)), 8)
+		}
+	})
+}
+
+func pick2(a, b instr, first bool) instr {
+	if first {
+		return a
+	}
+	return b
+}
+
+// noMask returns an empty mask.
+func (g *gen) noMask() val {
+	if !g.wide {
+		return g.zero()
+	}
+	k := g.K()
+	g.KXORW(k, k, k)
+	return k
+}
+
+// gather adds the lanes of m to those of to.
+func (g *gen) gather(m, to val) {
+	if g.wide {
+		g.KORW(m, to, to)
+	} else {
+		g.VORPS(m, to, to)
+	}
+}
+
+// jumpNone goes to label if m is empty.
+func (g *gen) jumpNone(m val, label string) {
+	if g.wide {
+		g.KORTESTW(m, m)
+	} else {
+		r := g.GP32()
+		g.VMOVMSKPS(m, r)
+		g.TESTL(r, r)
+	}
+	g.JZ(operand.LabelRef(label))
+}
+
+// first is the index of the first element that is the one at y, or NaN, and n if there is none.
+func (s *set) first(name string, size int) {
+	name += s.suffix()
+	sig := signature([]string{"x", "y"}, []string{"n"}, types.Typ[types.Int])
+	s.function(name, name+" returns the index of the first of n elements that is the one at y, or NaN.", sig, func(g *gen) {
+		l := s.reduction(g, size)
+		f := lanes{g, size}
+		y := l.spread(slot{size: size}, g.param("y"))
+		found, end := g.label("found"), g.label("over")
+		bits := g.GP32()
+		look := func(part bool) {
+			x := l.vectorAt(size, 0, part)
+			m := f.compare(equal, x, y)
+			g.gather(f.compare(unordered, x, x), m)
+			if g.wide {
+				g.KMOVW(m, bits)
+			} else if size == 4 {
+				g.VMOVMSKPS(m, bits)
+			} else {
+				g.VMOVMSKPD(m, bits)
+			}
+			g.TESTL(bits, bits)
+			g.JNZ(operand.LabelRef(found))
+		}
+		top, tail := g.label("loop"), g.label("tail")
+		l.CMPQ(l.rest, operand.U8(0))
+		l.JLT(operand.LabelRef(tail))
+		g.Label(top)
+		look(false)
+		l.step(top)
+		g.Label(tail)
+		l.ADDQ(operand.U8(l.lanes), l.rest)
+		l.JLE(operand.LabelRef(end))
+		l.setMask()
+		look(true)
+		g.ADDQ(l.rest, l.at)
+		g.JMP(operand.LabelRef(end))
+		g.Label(found)
+		g.TZCNTL(bits, bits)
+		g.ADDQ(bits.As64(), l.at)
+		g.Label(end)
+		g.result(l.at)
+	})
+}
+
+// greatestBits is the greatest magnitude, as bits, so that a NaN is greater than any number.
+func (s *set) greatestBits() {
+	name := "GreatestBits" + s.suffix()
+	sig := signature([]string{"x"}, []string{"n"}, types.Typ[types.Uint64])
+	s.function(name, name+" returns the bits of the greatest magnitude of n float32.", sig, func(g *gen) {
+		l := s.reduction(g, 4)
+		var acc [unroll]val
+		for i := range acc {
+			acc[i] = g.zero()
+		}
+		l.vectors(func(i, offset int, part, _ bool) {
+			g.VPMAXUD(g.abs(l.vectorAt(4, offset, part)), acc[i], acc[i])
+		})
+		a, b := g.op2(g.VPMAXUD, acc[0], acc[1]), g.op2(g.VPMAXUD, acc[2], acc[3])
+		r := g.GP32()
+		g.VMOVD(g.across(g.op2(g.VPMAXUD, a, b), g.VPMAXUD), r)
+		g.result(r.As64())
+	})
+}
+
+// lines emits next for each vector of columns: combine is emitted in the loop over the lines, for where the
+// vector of this line is.
+func (s *set) lines(name, doc string, lane, stateSize, size int, combine func(l *loop, state, x val, part bool)) {
+	name += s.suffix()
+	sig := signature([]string{"state", "x"}, []string{"n", "lines"}, nil)
+	s.function(name, name+doc, sig, func(g *gen) {
+		l := &loop{gen: g, k: &kernel{lane: lane}, lanes: s.bytes() / lane}
+		l.base[0], l.base[1] = g.param("state"), g.param("x")
+		stride, count := g.param("n"), g.param("lines")
+		g.SHLQ(operand.U8(map[int]int{4: 2, 8: 3}[size]), stride)
+		l.begin()
+		column := func(part bool) {
+			state := g.vec()
+			l.move(l.address(0, stateSize), state, stateSize, part, true)
+			p, k, line := g.GP64(), g.GP64(), g.label("line")
+			g.LEAQ(l.address(1, size), p)
+			g.MOVQ(count, k)
+			g.Label(line)
+			x := l.sized(size * l.lanes)
+			l.move(operand.Mem{Base: p}, x, size, part, true)
+			combine(l, state, x, part)
+			g.ADDQ(stride, p)
+			g.DECQ(k)
+			g.JNZ(operand.LabelRef(line))
+			l.move(l.address(0, stateSize), state, stateSize, part, false)
+		}
+		top, tail, end := l.label("loop"), l.label("tail"), l.label("end")
+		l.CMPQ(l.rest, operand.U8(0))
+		l.JLT(operand.LabelRef(tail))
+		l.Label(top)
+		column(false)
+		l.step(top)
+		l.Label(tail)
+		l.ADDQ(operand.U8(l.lanes), l.rest)
+		l.JLE(operand.LabelRef(end))
+		l.setMask()
+		l.mask(size) // before the loop over the lines
+		l.mask(stateSize)
+		column(true)
+		l.Label(end)
+	})
+}
+
+func (s *set) sumLines(name string, size int) {
+	s.lines(name, " adds lines of n elements to n float64.", 8, 8, size, func(l *loop, state, x val, _ bool) {
+		l.VADDPD(l.widened(x, size), state, state)
+	})
+}
+
+func (s *set) extremeLines(name string, size int, greater bool) {
+	s.lines(name, " makes of n elements the greatest or least of them and lines of others.", size, size, size, func(l *loop, state, x val, _ bool) {
+		l.VMOVUPS(lanes{l.gen, size}.extreme(greater, state, x), state)
+	})
+}
