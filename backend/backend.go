@@ -37,7 +37,7 @@ type Backend interface {
 	Write(dst Buffer, off int, src []byte) error
 
 	// Run computes the steps, in order, and may return before they are done. After an error no output
-	// may be used. An error that shows later comes out of the next Run or Read. When ctx ends, Run returns
+	// may be used. An error of one of the steps is a *StepError. One that shows later comes out of the next Run or Read. When ctx ends, Run returns
 	// its error promptly and the device stays usable. The caller uses the memory of steps again: once Run
 	// has returned, the backend keeps no step, no list of operands and no constants; kernels, shapes and
 	// layouts it may keep.
@@ -49,6 +49,18 @@ type Backend interface {
 	// Close frees the device. What is called on it or its buffers later returns an error of kind ErrDevice.
 	Close() error
 }
+
+// A StepError is the error of a step that Run was given.
+type StepError struct {
+	Step int // its position
+	Err  error
+}
+
+// Error returns the text of Err: who called Run knows more of the step than its number.
+func (e *StepError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *StepError) Unwrap() error { return e.Err }
 
 // A Starter is a Backend that collects what Run is given, because handing it to the device costs more than a small step.
 // Read, and Run when much has come together, hand it over; Start says that nobody waits but that no more comes for now.

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/graph"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -62,12 +64,7 @@ func (e *OpError) Unwrap() error { return e.Kind }
 
 // fail returns a tensor that carries an error of the given kind.
 func fail(op string, kind error, reason string, in ...*Tensor) *Tensor {
-	e := &OpError{Op: op, Reason: reason, Kind: kind}
-	for _, t := range in {
-		if t != nil {
-			e.In = append(e.In, Spec{t.DType(), t.Shape()})
-		}
-	}
+	e := &OpError{Op: op, In: specs(in), Reason: reason, Kind: kind}
 	e.File, e.Line = caller()
 	return &Tensor{err: e}
 }
@@ -115,10 +112,65 @@ func Fail(op string, err error, in ...*Tensor) *Tensor {
 
 const module = "github.com/weft-go/weft/"
 
+// An origin is who recorded an operation that may fail when it is computed, because its result depends on more than
+// shapes and types.
+type origin struct {
+	op  string
+	in  []Spec
+	pcs []uintptr // of the stack: to find the line takes longer, and only an error asks for it
+}
+
+func newOrigin(op string, in ...*Tensor) *origin {
+	o := &origin{op: op, in: specs(in)}
+	var pcs [64]uintptr
+	o.pcs = append(o.pcs, pcs[:runtime.Callers(2, pcs[:])]...)
+	return o
+}
+
+// late returns err, which came out when op computed or read tensors, as an [*OpError]: of the operation that failed where
+// the graph knows who recorded it, else of op.
+func late(op string, err error, in ...*Tensor) error {
+	var known *OpError
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known) {
+		return err
+	}
+	e := &OpError{Op: op, In: specs(in), Reason: err.Error(), Kind: err}
+	var run *graph.RunError
+	if errors.As(err, &run) && run.Origin != nil {
+		from := run.Origin.(*origin) // gather gave it
+		e.Op, e.In, e.Reason = from.op, from.in, run.Err.Error()
+		e.File, e.Line = lineOf(from.pcs)
+	} else {
+		e.File, e.Line = caller()
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k) {
+			e.Kind, e.Reason = k, strings.TrimSuffix(e.Reason, ": "+k.Error())
+			break
+		}
+	}
+	return e
+}
+
+// specs returns the types and shapes of tensors.
+func specs(in []*Tensor) (list []Spec) {
+	for _, t := range in {
+		if t != nil {
+			list = append(list, Spec{t.DType(), t.Shape()})
+		}
+	}
+	return list
+}
+
 // caller returns the first line up the stack outside weft's own packages: the one the user wrote.
 func caller() (file string, line int) {
 	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	return lineOf(pcs[:runtime.Callers(3, pcs[:])])
+}
+
+// lineOf returns the first line of a stack outside weft's own packages.
+func lineOf(pcs []uintptr) (file string, line int) {
+	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
 		if !ours(f.Function) || strings.HasSuffix(f.File, "_test.go") {

@@ -13,14 +13,15 @@ import (
 // Eval computes the tensors, together: what several of them need is computed once. It need not be called
 // before [Data] and its like, which compute what they read, but says when the work is done and lets
 // several results share it. The error is the first that a tensor carries, that of the device, or that of
-// ctx; then no tensor has changed, and Eval may be called again. Eval may return before the device is
+// ctx; then no tensor has changed, and Eval may be called again. A nil ctx never ends. An error of the device is an
+// [*OpError] too: of the operation that failed, if that is one whose operands decide, else of Eval. Eval may return before the device is
 // done; what fails later comes out of the next read on the device.
 func Eval(ctx context.Context, ts ...*Tensor) error {
 	nodes, err := nodesOf(ts)
 	if err != nil {
 		return err
 	}
-	return graph.Eval(ctx, nodes...)
+	return late("eval", graph.Eval(ctx, nodes...), ts...)
 }
 
 // nodesOf returns the nodes of ts, or the first error they carry.
@@ -53,7 +54,7 @@ func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
 		return data, nil
 	}
 	if err := graph.Read(ctx, t.edge(), asBytes(data)); err != nil {
-		return nil, err
+		return nil, late("data", err, t)
 	}
 	return data, nil
 }
@@ -70,7 +71,7 @@ func Item[T Elem](ctx context.Context, t *Tensor) (v T, err error) {
 	}
 	one := []T{v}
 	err = graph.Read(ctx, t.edge(), asBytes(one))
-	return one[0], err
+	return one[0], late("item", err, t)
 }
 
 func readable[T Elem](op string, t *Tensor) (*Tensor, error) {
@@ -123,7 +124,7 @@ func nativeBytes(ctx context.Context, t *Tensor) ([]byte, error) {
 		return b, nil
 	}
 	if err := graph.Read(ctx, t.edge(), b); err != nil {
-		return nil, err
+		return nil, late("bytes", err, t)
 	}
 	return b, nil
 }
@@ -143,7 +144,7 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 	}
 	b, err := graph.Bytes(ctx, t.edge())
 	if err != nil {
-		return 0, err
+		return 0, late("writeto", err, t)
 	}
 	if !littleEndian {
 		b = swapped(b, t.node.DType.Size())

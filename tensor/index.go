@@ -104,7 +104,8 @@ func (t *Tensor) gather(op string, shape backend.Shape, src backend.Layout, inde
 	if i, bad := outOfRange(index, extent); bad {
 		return fail(op, ErrIndex, fmt.Sprintf("index %d for an axis of extent %d", i, extent), t, index)
 	}
-	return whole(t.dev, graph.Gather(shape, graph.Edge{Node: t.node, Layout: src}, graph.Edge{Node: index.node, Layout: at}))
+	from := newOrigin(op, t, index)
+	return whole(t.dev, graph.Gather(shape, graph.Edge{Node: t.node, Layout: src}, graph.Edge{Node: index.node, Layout: at}, from))
 }
 
 // knownIndices is how many indices in the program's memory are checked when they are recorded. The device, which checks

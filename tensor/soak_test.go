@@ -169,7 +169,7 @@ func (s *soaker) mistake(ctx context.Context) error {
 	bad := 1000*(s.id+1) + s.rng.IntN(1000)
 	index := tensor.Iota(tensor.Int32, 1).To(s.d).AddScalar(bad)
 	err := tensor.Eval(ctx, s.iota(n).AddScalar(1).Take(0, index))
-	if !errors.Is(err, tensor.ErrIndex) || !says(err, "index "+fmt.Sprint(bad), "of extent "+fmt.Sprint(n)+":") {
+	if !errors.Is(err, tensor.ErrIndex) || !says(err, "index "+fmt.Sprint(bad), "of extent "+fmt.Sprint(n)+" (") {
 		return fmt.Errorf("goroutine %d: error %v, want index %d of %d", s.id, err, bad, n) //nolint:errorlint // may be nil
 	}
 	huge := tensor.Zeros(tensor.Float32, 1<<30+s.id, 1<<10).To(s.d).AddScalar(1)

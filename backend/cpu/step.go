@@ -41,13 +41,13 @@ func (b *Backend) Run(ctx context.Context, steps []backend.Step) error {
 		}
 		s := &steps[i]
 		if s.Kernel == nil {
-			return fmt.Errorf("cpu: step %d of %d has no kernel: %w", i, len(steps), backend.ErrUnsupported)
+			return &backend.StepError{Step: i, Err: fmt.Errorf("cpu: step %d of %d has no kernel: %w", i, len(steps), backend.ErrUnsupported)}
 		}
 		if err := b.runStep(ctx, s); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("cpu: %s %v: %w", s.Kernel.Family(), s.Shape, err)
+			return &backend.StepError{Step: i, Err: fmt.Errorf("cpu: %s %v: %w", s.Kernel.Family(), s.Shape, err)}
 		}
 		b.kernels.Add(1)
 	}

@@ -3,6 +3,7 @@ package wgpu
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
@@ -14,8 +15,12 @@ import (
 // (WEFT_CHECK=1).
 type checks struct {
 	status  *buffer
-	extents []int // by gather
+	step    int // that is recorded
+	gathers []gatherCheck
 }
+
+// A gatherCheck is a gather whose indices are checked.
+type gatherCheck struct{ step, extent int }
 
 const (
 	checkWords = 3
@@ -24,7 +29,7 @@ const (
 
 // add returns the buffer and the word of it in which a gather from an axis of the given extent reports.
 func (c *checks) add(e *engine, extent int) (*buffer, int, error) {
-	if len(c.extents) == mostChecks {
+	if len(c.gathers) == mostChecks {
 		if err := c.verify(e.life, e); err != nil {
 			return nil, 0, err
 		}
@@ -36,31 +41,34 @@ func (c *checks) add(e *engine, extent int) (*buffer, int, error) {
 		}
 		c.status = b
 	}
-	if len(c.extents) == 0 {
+	if len(c.gathers) == 0 {
 		b := c.status
 		e.batch.commands = append(e.batch.commands, driver.Command{Op: driver.Clear, Dst: b.memory.handle, Size: uint64(b.size)})
 		b.batch = e.batch.id
 	}
-	c.extents = append(c.extents, extent)
-	return c.status, (len(c.extents) - 1) * checkWords, nil
+	c.gathers = append(c.gathers, gatherCheck{c.step, extent})
+	return c.status, (len(c.gathers) - 1) * checkWords, nil
 }
 
 // verify waits for the gathers recorded, and returns an error if an index of theirs was out of range.
 func (c *checks) verify(ctx context.Context, e *engine) error {
-	if len(c.extents) == 0 {
+	if len(c.gathers) == 0 {
 		return nil
 	}
-	words := make([]byte, len(c.extents)*checkWords*4)
+	words := make([]byte, len(c.gathers)*checkWords*4)
 	if err := e.fetch(ctx, c.status, 0, words); err != nil {
 		return err
 	}
-	for i, extent := range c.extents {
+	for i, g := range c.gathers {
 		if w := words[i*checkWords*4:]; binary.LittleEndian.Uint32(w) != 0 {
 			index := int64(binary.LittleEndian.Uint64(w[4:]))
-			return fmt.Errorf("wgpu: gather: index %d of an axis of extent %d: %w", index, extent, backend.ErrIndex)
+			return &backend.StepError{
+				Step: g.step,
+				Err:  fmt.Errorf("wgpu: gather: index %d of an axis of extent %d: %w", index, g.extent, backend.ErrIndex),
+			}
 		}
 	}
-	c.extents = c.extents[:0]
+	c.gathers = c.gathers[:0]
 	return nil
 }
 
@@ -69,4 +77,17 @@ func (c *checks) release(e *engine) {
 	if c.status != nil {
 		e.release(c.status)
 	}
+}
+
+// stepError returns the error of a step, or of ctx where it comes of that, or of an earlier step whose checks had to be looked
+// at.
+func stepError(ctx context.Context, step int, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var earlier *backend.StepError
+	if errors.As(err, &earlier) {
+		return earlier
+	}
+	return &backend.StepError{Step: step, Err: fmt.Errorf("wgpu: %w", err)}
 }

@@ -86,9 +86,11 @@ func (e *engine) Run(ctx context.Context, steps []backend.Step) error {
 		if e.closed {
 			return errClosed
 		}
-		e.checks = mine
+		if e.checks = mine; mine != nil {
+			mine.step = i
+		}
 		if err := e.step(&steps[i]); err != nil {
-			return fmt.Errorf("wgpu: step %d of %d: %w", i+1, len(steps), err)
+			return stepError(ctx, i, err)
 		}
 	}
 	if mine != nil {

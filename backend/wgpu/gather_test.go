@@ -81,6 +81,10 @@ func TestGatherBeyond(t *testing.T) {
 		for _, at := range []int{0, 99} {
 			steps[at] = bad
 			err := e.Run(context.Background(), steps)
+			var of *backend.StepError
+			if !errors.As(err, &of) || of.Step != at {
+				t.Errorf("error %v is of step %+v, want %d", err, of, at)
+			}
 			if !errors.Is(err, backend.ErrIndex) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("indices %d by %s as step %d: error %v, want ErrIndex that tells %q", c.indices, c.index, at, err, c.text)
 			}

@@ -10,6 +10,7 @@ import (
 // Eval computes nodes, of one device or of several, and what they need. Other goroutines may call it at the
 // same time, for the same nodes too. After an error nothing has changed, and Eval may be called again.
 func Eval(ctx context.Context, nodes ...*Node) error {
+	ctx = live(ctx)
 	err := compute(ctx, nodes...)
 	for i, n := range nodes {
 		if d := n.Device; d.starter != nil && !hasDevice(nodes[:i], d) {

@@ -47,7 +47,7 @@ func TestEpilogues(t *testing.T) {
 		{"gather", func() *graph.Node {
 			index := graph.Of(graph.Index(d, ops.Int32, 4))
 			index.Layout.Shape, index.Layout.Strides = backend.Shape{2, 4}, []int{0, 1}
-			return graph.Gather(backend.Shape{2, 4}, random(2, 4, 7), index)
+			return graph.Gather(backend.Shape{2, 4}, random(2, 4, 7), index, nil)
 		}},
 		{"attention", func() *graph.Node {
 			return graph.Attention(random(2, 3, 5), random(2, 4, 5), random(2, 4, 6), random(2, 3, 4), graph.AttentionAttr{Causal: true, Scale: 0.5})

@@ -24,7 +24,7 @@ type Node struct {
 	rev  bool         // scan
 	op   *ops.Op      // apply
 	bits uint64       // const
-	attr any          // *ConvAttr, *PoolAttr, *SortAttr, *AttentionAttr, []backend.Layout (assemble, update), []byte (data, until it is on the device)
+	attr any          // *ConvAttr, *PoolAttr, *SortAttr, *AttentionAttr, origin (gather), []backend.Layout (assemble, update), []byte (data, until it is on the device)
 
 	strides []int  // of the dense result
 	in      []Edge // forgotten once computed
@@ -240,9 +240,12 @@ func Pool(x Edge, out backend.Shape, a PoolAttr) *Node {
 }
 
 // Gather returns, for each index of shape, the element of src there at the position that index gives. Src
-// has one axis more than shape, the last.
-func Gather(shape backend.Shape, src, index Edge) *Node {
-	return newNode(kindGather, src.Node.Device, src.Node.DType, shape, src, index)
+// has one axis more than shape, the last. What can go wrong shows when it is computed: origin then says in a [RunError]
+// who recorded it.
+func Gather(shape backend.Shape, src, index Edge, origin any) *Node {
+	n := newNode(kindGather, src.Node.Device, src.Node.DType, shape, src, index)
+	n.attr = origin
+	return n
 }
 
 // SortAttr says how a row is sorted; the fields are those of [backend.Sort].

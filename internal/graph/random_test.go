@@ -214,7 +214,7 @@ func (g *grower) heavy(e Edge) {
 		src := Edge{e.Node, must(e.Layout.Slice(-1, 0, 1, s[len(s)-1]))}
 		index.Layout = must(index.Layout.BroadcastTo(shape))
 		if s[len(s)-1] >= s[len(s)-2] {
-			g.add(Of(Gather(shape, src, index)))
+			g.add(Of(Gather(shape, src, index, nil)))
 		}
 	case k == 2 && len(s) > 0:
 		o := apply(ops.Neg, e)

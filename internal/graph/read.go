@@ -12,6 +12,7 @@ import (
 // Read copies the elements of e to dst, row-major, after computing what they need. Dst has room for exactly
 // those.
 func Read(ctx context.Context, e Edge, dst []byte) error {
+	ctx = live(ctx)
 	if src, l, err := e.onHost(); src != nil || err != nil {
 		if err == nil {
 			pack(dst, src, l, e.Node.DType.Size())
@@ -34,6 +35,7 @@ func Read(ctx context.Context, e Edge, dst []byte) error {
 // of the program already, one after the other, they are not copied: the caller must not write to them, and
 // must keep e.Node reachable while using them.
 func Bytes(ctx context.Context, e Edge) ([]byte, error) {
+	ctx = live(ctx)
 	size := e.Layout.Len() * e.Node.DType.Size()
 	at := e.Layout.Offset * e.Node.DType.Size()
 	d := e.Node.Device

@@ -2,7 +2,7 @@ package graph
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
@@ -33,7 +33,7 @@ func (f *flight) run(ctx context.Context) error {
 		err = f.runMixed(ctx, steps)
 	}
 	if err != nil {
-		return fmt.Errorf("graph: run of %d kernels on %s: %w", len(steps), d.name, err)
+		return f.failed(err)
 	}
 	d.stats.kernels.Add(int64(len(steps)))
 	return nil
@@ -114,11 +114,11 @@ func (f *flight) runMixed(ctx context.Context, steps []backend.Step) error {
 		}
 		if from < i {
 			if err := d.b.Run(ctx, steps[from:i]); err != nil {
-				return err
+				return later(err, from)
 			}
 		}
 		if err := d.runElsewhere(ctx, steps[i], f.info(&f.binding.steps[i])); err != nil {
-			return err
+			return later(err, i)
 		}
 		d.stats.fallbacks.Add(1)
 		from = i + 1
@@ -126,7 +126,16 @@ func (f *flight) runMixed(ctx context.Context, steps []backend.Step) error {
 	if from == len(steps) {
 		return nil
 	}
-	return d.b.Run(ctx, steps[from:])
+	return later(d.b.Run(ctx, steps[from:]), from)
+}
+
+// later returns err as the error of steps that come after n others.
+func later(err error, n int) error {
+	var at *backend.StepError
+	if !errors.As(err, &at) {
+		return err
+	}
+	return &backend.StepError{Step: at.Step + n, Err: at.Err}
 }
 
 // runElsewhere runs step, which k describes, on the fallback device: it brings the operands there and the results back.

@@ -84,13 +84,13 @@ func (f *flight) runTimed(ctx context.Context, steps []backend.Step) error {
 		start := time.Now()
 		if s.kernel.fallback {
 			if err := f.d.runElsewhere(ctx, steps[i], f.info(s)); err != nil {
-				return err
+				return later(err, i)
 			}
 			f.d.stats.fallbacks.Add(1)
 			continue
 		}
 		if err := f.d.b.Run(ctx, steps[i:i+1]); err != nil {
-			return err
+			return later(err, i)
 		}
 		if err := f.d.b.Read(ctx, nil, steps[i].Out[0].Buf, 0); err != nil {
 			return err
