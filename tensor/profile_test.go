@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -206,5 +208,46 @@ func TestFlops(t *testing.T) {
 		if got := e.Kernels[len(e.Kernels)-1].Flops; got != c.want {
 			t.Errorf("%s: %d operations, want %d\n%v", name, got, c.want, e)
 		}
+	}
+}
+
+// TestProfileBusy profiles, several times at once, while goroutines compute and devices are opened and closed.
+func TestProfileBusy(t *testing.T) {
+	d := ownDevice(t)
+	var workers, profilers sync.WaitGroup
+	var stop atomic.Bool
+	for id := range 3 {
+		workers.Go(func() {
+			s := newSoaker(d, id)
+			for !stop.Load() && !t.Failed() {
+				if err := s.round(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 2 {
+		profilers.Go(func() {
+			for i := range longOr(10, 3) {
+				r, err := tensor.Profile(ctx, func() error {
+					own := ownDevice(t)
+					x := tensor.Iota(tensor.Float32, 1000).To(own).AddScalar(i)
+					got, err := tensor.Data[float32](ctx, x)
+					if err == nil && got[999] != float32(999+i) {
+						t.Errorf("got %v", got[999])
+					}
+					return errors.Join(err, own.Close())
+				})
+				if err != nil || len(r.Kernels) == 0 {
+					t.Errorf("%v, %v", r, err)
+				}
+			}
+		})
+	}
+	profilers.Wait()
+	stop.Store(true)
+	workers.Wait()
+	if backend.Tracing() {
+		t.Error("still tracing")
 	}
 }
