@@ -33,6 +33,16 @@ type Timer interface {
 	Timed(ctx context.Context) error
 }
 
+// Reads returns how many elements of its input i, one of in, a kernel reads for out at most: no more than there are in memory,
+// and of what is gathered from no more than are found.
+func Reads(k Kernel, i int, in, out []Operand) int {
+	n := in[i].Layout.Touched()
+	if _, ok := k.(*Gather); ok && i == 0 && len(out) > 0 {
+		n = min(n, out[0].Layout.Len())
+	}
+	return n
+}
+
 // tracers are those who want to see spans; nil if there are none.
 var tracers struct {
 	sync.Mutex // of writers

@@ -181,6 +181,15 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestGatherBytes checks that a look-up in a table counts what it finds, not the table.
+func TestGatherBytes(t *testing.T) {
+	table := tensor.New(make([]float32, 1000*8), 1000, 8)
+	e, err := tensor.Explain(table.Take(0, tensor.New([]int32{3, 4})))
+	if err != nil || len(e.Kernels) != 1 || e.Kernels[0].Bytes != 2*2*8*4+2*4 {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
 // TestFlops checks the operations that kernels count.
 func TestFlops(t *testing.T) {
 	ones := func(shape ...int) *tensor.Tensor {
@@ -199,6 +208,11 @@ func TestFlops(t *testing.T) {
 		"conv":   {ones(2, 4, 9).Conv1d(ones(6, 2, 3), tensor.ConvOptions{Groups: 2}), 2 * 2 * 6 * 7 * 2 * 3},
 		"convT":  {ones(2, 4, 9).ConvTranspose1d(ones(4, 5, 3), tensor.ConvOptions{}), 2 * 2 * 4 * 9 * 5 * 3},
 		"pool":   {ones(2, 8).MaxPool1d(tensor.PoolOptions{Window: []int{2}}), 2 * 4 * 2},
+		"sort":   {ones(3, 5).Sort(1), 3 * 5 * 3},
+		"attend": {
+			tensor.ScaledDotProductAttention(ones(2, 3, 5), ones(2, 4, 5), ones(2, 4, 6), tensor.AttentionOptions{}),
+			2 * 2 * 3 * 4 * (5 + 6),
+		},
 		"reduce": {ones(3, 4).Exp().Sum(1), 24},
 	} {
 		e, err := tensor.Explain(c.x)

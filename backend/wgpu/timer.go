@@ -50,12 +50,13 @@ func (e *engine) noteStep(s *backend.Step) {
 		return
 	}
 	e.current.family = s.Kernel.Family()
-	for _, list := range [][]backend.Operand{s.In, s.Out} {
-		for _, o := range list {
-			if o.Buf != nil {
-				e.current.bytes += o.Layout.Touched() * o.DType.Size()
-			}
+	for i, o := range s.In {
+		if o.Buf != nil {
+			e.current.bytes += backend.Reads(s.Kernel, i, s.In, s.Out) * o.DType.Size()
 		}
+	}
+	for _, o := range s.Out {
+		e.current.bytes += o.Layout.Touched() * o.DType.Size()
 	}
 }
 

@@ -25,26 +25,6 @@ type KernelInfo struct {
 	Expected time.Duration
 }
 
-// A Peak is how fast a device is at its best.
-type Peak struct {
-	Bytes, Flops float64       // in a second
-	Launch       time.Duration // of the smallest kernel
-}
-
-// Peak returns what SetPeak was given, nil before.
-func (d *Device) Peak() *Peak { return d.peak.Load() }
-
-// SetPeak lets explanations expect times by p.
-func (d *Device) SetPeak(p *Peak) { d.peak.Store(p) }
-
-// expect fills in the time expected of k: that of its bytes, its operations, or its launch, whichever is longest.
-func (k *KernelInfo) expect(p *Peak) {
-	if p != nil && p.Bytes > 0 && p.Flops > 0 {
-		seconds := max(float64(k.Bytes)/p.Bytes, float64(k.Flops)/p.Flops)
-		k.Expected = max(time.Duration(seconds*1e9), p.Launch)
-	}
-}
-
 // Explain lists the kernels that an Eval of nodes would run now. It runs nothing.
 func Explain(nodes ...*Node) (Explanation, error) {
 	var e Explanation
@@ -135,7 +115,7 @@ func (f *flight) info(s *boundStep) KernelInfo {
 		n := f.order[s.kernel.values[s.kernel.operands[i].value].node]
 		k.In = append(k.In, describe(n.DType, n.Shape))
 		if s.inNode[i] >= 0 {
-			k.Bytes += o.Layout.Touched() * o.DType.Size()
+			k.Bytes += backend.Reads(s.kernel.kernel, i, s.in, s.out) * o.DType.Size()
 		}
 	}
 	for i, o := range s.out {
@@ -152,26 +132,6 @@ func (f *flight) info(s *boundStep) KernelInfo {
 		}
 	}
 	return k
-}
-
-// flops returns how many operations n takes in a kernel over shape: one for each element, of whatever kind; two for each
-// pair of elements that a product or a convolution multiplies and adds.
-func (n *Node) flops(shape backend.Shape) int {
-	switch a := n.attr.(type) {
-	case *ConvAttr:
-		w := n.in[1].Layout.Shape
-		if a.Transposed {
-			return 2 * n.in[0].Layout.Len() * w[1:].Len()
-		}
-		return 2 * n.Shape.Len() * w[1:].Len()
-	case *PoolAttr:
-		return n.Shape.Len() * backend.Shape(a.Window).Len()
-	}
-	if n.kind == kindMatMul {
-		in := n.in[0].Layout.Shape
-		return 2 * n.Shape.Len() * in[len(in)-1]
-	}
-	return shape.Len()
 }
 
 func describe(t ops.DType, s backend.Shape) string { return t.String() + " " + s.String() }
