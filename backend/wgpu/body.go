@@ -52,12 +52,12 @@ func (b *body) name(r ops.Ref, lane int) string {
 	return fmt.Sprintf("%s%d_%d", b.prefix, r, lane)
 }
 
-// term returns the name of value r in a lane, or where an f32 holds it and the compiler knows more of it than that, an
+// term returns the name of value r in a lane, or where it is a float and the compiler knows more of it than that, an
 // expression that hides it: r goes into a sum.
 func (b *body) term(r ops.Ref, lane int) string {
 	v := b.name(r, lane)
-	if held(b.e.Code[r].DType) == "f32" && !b.sights[r].alone(r) {
-		return seal(v, 0)
+	if d := b.e.Code[r].DType; d.IsFloat() && !b.sights[r].alone(r) {
+		return seal(d, v, 0)
 	}
 	return v
 }
@@ -143,7 +143,7 @@ func (b *body) apply(i, lane int) (string, error) {
 	for k, a := range args {
 		v := b.name(a, lane)
 		if b.sights[i].sealed[k] {
-			v = seal(v, k)
+			v = seal(b.e.Code[a].DType, v, k)
 		}
 		pairs = append(pairs, "$"+"xyz"[k:k+1], v)
 	}

@@ -12,7 +12,7 @@ import (
 // take x - x and 0·x for 0, x/0 for anything, (x + y) - x for y, and x·y + x·z for x·(y + z). They can where they see
 // both sides: the constant in the code, or the x on the left that is the x on the right. A body keeps that from them, so
 // that fusing changes no bit, and not even that a kernel of one operation would be right for a NaN: of an operand that it
-// must not know a compiler gets the bits with those of a zero in a uniform buffer put on (seal0_ and its like), one integer instruction.
+// must not know a compiler gets the bits with those of a zero in a uniform buffer put on (seal_), one integer instruction.
 // Elements read from memory and the constants of a step are unknown to it anyway, so a·b + 42 costs none.
 
 // A sight is what a compiler may know of a float of a body.
@@ -28,7 +28,7 @@ type sight struct {
 	sealed []bool
 }
 
-// see returns the sights of the values of e. Those that no f32 holds are empty.
+// see returns the sights of the values of e. Those of other types are empty.
 func see(e *ops.Expr) []sight {
 	sights := make([]sight, len(e.Code))
 	for i := range e.Code {
@@ -42,7 +42,7 @@ func see(e *ops.Expr) []sight {
 		case ops.Reduce, ops.Scan:
 			s.literal = !reduction{in.Red, in.DType}.keyed() // a thread may have combined the elements by itself
 		}
-		if held(in.DType) == "f32" && s.roots == nil {
+		if in.DType.IsFloat() && s.roots == nil {
 			s.roots = []ops.Ref{ops.Ref(i)}
 		}
 		sights[i] = s
@@ -53,7 +53,7 @@ func see(e *ops.Expr) []sight {
 // seeApply returns the sight of the result of an operation.
 func seeApply(e *ops.Expr, sights []sight, in *ops.Instr) sight {
 	s := sight{sealed: seals(e, sights, in)}
-	if held(in.DType) != "f32" {
+	if !in.DType.IsFloat() {
 		return s
 	}
 	if calls(in) {
@@ -80,11 +80,11 @@ func seeApply(e *ops.Expr, sights []sight, in *ops.Instr) sight {
 func seeCast(e *ops.Expr, sights []sight, in *ops.Instr) (s sight) {
 	from := &e.Code[in.Args[0]]
 	switch {
-	case held(in.DType) != "f32":
-	case held(from.DType) == "f32":
+	case !in.DType.IsFloat():
+	case from.DType.IsFloat():
 		s.literal = sights[in.Args[0]].literal
 		if !in.DType.IsHalf() {
-			s.roots = sights[in.Args[0]].roots // the same number
+			s.roots = sights[in.Args[0]].roots // the same number, or the nearest
 		}
 	case from.DType == ops.Bool:
 		s.literal = true // a product with it is a selection
@@ -102,7 +102,7 @@ func seals(e *ops.Expr, sights []sight, in *ops.Instr) []bool {
 		return sealed // comparisons look at bits
 	}
 	for k, a := range args {
-		if held(e.Code[a].DType) == "f32" {
+		if e.Code[a].DType.IsFloat() {
 			sealed[k] = sights[a].literal || calls(in) && !sights[a].alone(a)
 		}
 	}
@@ -142,13 +142,19 @@ func passes(in *ops.Instr) bool {
 // calls reports whether an operation is a function of the prelude, with constants of its own.
 func calls(in *ops.Instr) bool { return strings.Contains(in.Op.Shader(in.DType), "_(") }
 
-// seal returns a float that a compiler knows nothing of, for operand k of an operation: not even that it is another operand's.
-func seal(v string, k int) string { return fmt.Sprintf("seal%d_(%s)", k, v) }
+// seal returns v, of type d, as a float that a compiler knows nothing of, for operand k of an operation: not even that it is
+// another operand's.
+func seal(d ops.DType, v string, k int) string {
+	if d == ops.Float64 {
+		return fmt.Sprintf("seal_f64_(%s, zero%d_())", v, k)
+	}
+	return fmt.Sprintf("seal_(%s, zero%d_())", v, k)
+}
 
-// declareSeals prints the functions that seal calls, for parameters of a number of bytes, whose last words are 0 (see
+// declareZeros prints the functions that seal calls, for parameters of a number of bytes, whose last words are 0 (see
 // blockSize).
-func declareSeals(t *text, args int) {
+func declareZeros(t *text, args int) {
 	for k := range 3 {
-		t.line("fn seal%d_(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) | %s); }", k, word(args/4-4+k))
+		t.line("fn zero%d_() -> u32 { return %s; }", k, word(args/4-4+k))
 	}
 }

@@ -17,39 +17,39 @@ func TestSeals(t *testing.T) {
 		want string // the last expression
 	}{
 		{"a·b + c", ops.Float32, func(b *b, x, y, c ops.Ref) ops.Ref { return b.Apply(ops.Add, b.Apply(ops.Mul, x, y), c) }, "v3 + v2"},
-		{"x - x", ops.Float32, func(b *b, x, _, _ ops.Ref) ops.Ref { return b.Apply(ops.Sub, x, x) }, "v0 - seal1_(v0)"},
-		{"(x + y) - x", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Sub, b.Apply(ops.Add, x, y), x) }, "v3 - seal1_(v0)"},
+		{"x - x", ops.Float32, func(b *b, x, _, _ ops.Ref) ops.Ref { return b.Apply(ops.Sub, x, x) }, "v0 - seal_(v0, zero1_())"},
+		{"(x + y) - x", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Sub, b.Apply(ops.Add, x, y), x) }, "v3 - seal_(v0, zero1_())"},
 		{"(x + y) - x, in halves", ops.Float16, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			return b.Apply(ops.Sub, b.Apply(ops.Add, x, y), x)
 		}, "round_f16_(v3 - v0)"},
 		{"-x · y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Mul, b.Apply(ops.Neg, x), y) }, "v3 * v1"},
 		{"exp x", ops.Float32, func(b *b, x, _, _ ops.Ref) ops.Ref { return b.Apply(ops.Exp, x) }, "exp_(v0)"},
-		{"exp(x + y)", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Exp, b.Apply(ops.Add, x, y)) }, "exp_(seal0_(v3))"},
-		{"exp x + y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Add, b.Apply(ops.Exp, x), y) }, "seal0_(v3) + v1"},
+		{"exp(x + y)", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Exp, b.Apply(ops.Add, x, y)) }, "exp_(seal_(v3, zero0_()))"},
+		{"exp x + y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Add, b.Apply(ops.Exp, x), y) }, "seal_(v3, zero0_()) + v1"},
 		{"exp x - exp x", ops.Float32, func(b *b, x, _, _ ops.Ref) ops.Ref {
 			e := b.Apply(ops.Exp, x)
 			return b.Apply(ops.Sub, e, e)
-		}, "seal0_(v3) - seal1_(v3)"},
+		}, "seal_(v3, zero0_()) - seal_(v3, zero1_())"},
 		{"(x + exp y) - exp y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			e := b.Apply(ops.Exp, y)
 			return b.Apply(ops.Sub, b.Apply(ops.Add, x, e), e)
-		}, "seal0_(v4) - seal1_(v3)"},
+		}, "seal_(v4, zero0_()) - seal_(v3, zero1_())"},
 		{"exp y - (x + exp y)", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			e := b.Apply(ops.Exp, y)
 			return b.Apply(ops.Sub, e, b.Apply(ops.Add, x, e))
-		}, "seal0_(v3) - seal1_(v4)"},
+		}, "seal_(v3, zero0_()) - seal_(v4, zero1_())"},
 		{"(x < y)·c", ops.Float32, func(b *b, x, y, c ops.Ref) ops.Ref {
 			return b.Apply(ops.Mul, b.Cast(ops.Float32, b.Apply(ops.Less, x, y)), c)
-		}, "seal0_(v4) * v2"},
+		}, "seal_(v4, zero0_()) * v2"},
 		{"a constant half", ops.Float16, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			return b.Apply(ops.Mul, b.Apply(ops.Neg, b.Cast(ops.Float16, b.Apply(ops.Less, x, x))), y)
-		}, "round_f16_(seal0_(v5) * v1)"},
+		}, "round_f16_(seal_(v5, zero0_()) * v1)"},
 		{"x where x < y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			return b.Apply(ops.Where, b.Apply(ops.Less, x, y), x, y)
 		}, "select(v1, v0, v3)"},
 		{"x less what was chosen", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			return b.Apply(ops.Sub, x, b.Apply(ops.Where, b.Apply(ops.Less, x, y), x, y))
-		}, "v0 - seal1_(v4)"},
+		}, "v0 - seal_(v4, zero1_())"},
 	} {
 		var program ops.Builder
 		x, y := program.Load(program.Operand(c.d), false), program.Load(program.Operand(c.d), false)

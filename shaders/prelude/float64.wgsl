@@ -9,6 +9,11 @@ fn bits_f64_(x: f64) -> vec2<u32> {
 
 fn value_f64_(low: u32, high: u32) -> f64 { return bitcast<f64>((u64(high) << 32u) | u64(low)); }
 
+fn seal_f64_(x: f64, zero: u32) -> f64 {
+    let b = bits_f64_(x);
+    return value_f64_(b.x | zero, b.y);
+}
+
 // magnitude_bits_f64_ are the bits of |x|, order_f64_ an Int64 that numbers the floats in their order, both zeros as 0.
 fn magnitude_bits_f64_(x: f64) -> vec2<u32> { return bits_f64_(x) & vec2<u32>(0xffffffffu, 0x7fffffffu); }
 

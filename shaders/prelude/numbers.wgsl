@@ -67,6 +67,9 @@ fn fmin_(x: f32, y: f32) -> f32 {
     return select(y, x, isnan_(y) || (!isnan_(x) && order_(x) < order_(y)));
 }
 
+// seal_ is x, of which a compiler knows nothing if it does not know that zero is 0.
+fn seal_(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) | zero); }
+
 // div_ is x / y. WGSL asks nothing of a division by more than 2¹²⁶ or less than 2⁻¹²⁶: both are scaled.
 fn div_(x: f32, y: f32) -> f32 {
     let a = abs(y);
