@@ -54,7 +54,6 @@ func runProduct[T, S term](j *job, k *backend.MatMul, code *matMulCode) error {
 	}
 	batch, terms := j.step.Shape[:rank-2], j.in[0].layout.Shape[rank-1]
 	p := gemm[T, S]{batch: batch.Len(), m: j.step.Shape[rank-2], n: j.step.Shape[rank-1], k: terms, acc: k.Acc}
-	p.kern = kernelFor[T](p.k)
 	left, right := j.in[:na], transposed(j.in[na:na+nb])
 	if err := checkFactor(&k.A, k.Acc, left, append(batch.Clone(), p.m, p.k)); err != nil {
 		return fmt.Errorf("left factor: %w", err)
@@ -70,6 +69,7 @@ func runProduct[T, S term](j *job, k *backend.MatMul, code *matMulCode) error {
 		left, right = mergeBatch(left), firstBatch(right)
 		p.m, p.batch = p.m*p.batch, 1
 	}
+	p.kern = productKernel[T](p.m, p.n, p.k)
 	var a, b factorOf[T]
 	if a, p.a, err = newFactor[T](code.a, left, p.batch, k.Acc, j.step.Consts); err != nil {
 		return err

@@ -53,7 +53,7 @@ func (p *gemm[T, S]) runPlugged(j *job, f gemmFunc[T]) error {
 			ta, x, lda := p.blasFactor(w, &a, m0, m0+m)
 			tb, y, ldb := p.blasFactor(w, &b, 0, p.n) // with k along its rows: not as BLAS has it
 			f(ta, flip(tb), m, p.n, p.k, 1, x, lda, y, ldb, 0, c, p.n)
-			emitTile(p, w, t, m0, 0, p.n, c)
+			emitTile(p, w, t, m0, 0, p.n, c, p.n)
 			w.release(mark)
 		}
 	}

@@ -78,7 +78,13 @@ func (m matrix[T]) pack(dst []T, group, ld, h, n int) {
 		return
 	}
 	for r := 0; r < h; r += group {
-		m.interleave(dst[r/group*ld:], group, 0, min(group, h-r), n)
+		if m.row == 1 && r+group <= h { // columns of the group lie together
+			for k := range n {
+				copy(dst[r/group*ld+k*group:][:group], m.data[m.off+k*m.col:])
+			}
+		} else {
+			m.interleave(dst[r/group*ld:], group, 0, min(group, h-r), n)
+		}
 		m.off += group * m.row
 	}
 	padGroup(dst, group, ld, h, n)

@@ -21,6 +21,8 @@ type gemm[T, S term] struct {
 	post *binding
 
 	a, b *binding // what the factors' fill runs, or nil
+
+	packed []T // the right factors of all batches, as the kernel reads them, if many tiles share them
 }
 
 // A worker is what one goroutine needs to compute tiles.
@@ -53,6 +55,13 @@ func (p *gemm[T, S]) run(j *job) error {
 	}
 	rows, cols := p.tiling()
 	mt, nt := (p.m+rows-1)/rows, (p.n+cols-1)/cols
+	if mt > 1 {
+		s := getScratch()
+		defer putScratch(s)
+		if err := p.packAll(j, s); err != nil {
+			return err
+		}
+	}
 	const worth = 1 << 15 // terms: what a goroutine should have to do, about 5 µs
 	grain := max(1, worth/max(1, rows*cols*p.k))
 	return j.parallel(p.batch*mt*nt, grain, func(lo, hi int) {
@@ -93,18 +102,23 @@ func (w *worker) free() {
 // tiling returns the size of tiles: small enough for each processor to have a few, if there is work for
 // them. It changes no result.
 func (p *gemm[T, S]) tiling() (rows, cols int) {
-	rows, cols = min(tileRows, roundUp(p.m)), min(tileCols, roundUp(p.n))
+	most := tileRows
+	if p.kern.rows > 0 {
+		most = tileRows / p.kern.rows * p.kern.rows
+	}
+	unit := max(8, p.kern.columns)
+	rows, cols = min(most, roundUp(p.m, 8)), min(tileCols, roundUp(p.n, unit))
 	if p.m <= fewRows {
-		cols = min(fewCols, roundUp(p.n))
+		cols = min(fewCols, roundUp(p.n, unit))
 	}
 	const worth = 1 << 17
 	enough := 4 * runtime.GOMAXPROCS(0)
 	for p.batch*((p.m+rows-1)/rows)*((p.n+cols-1)/cols) < enough && rows*cols*p.k > worth {
 		switch {
-		case cols >= rows && cols > minTile:
-			cols = roundUp(cols / 2)
+		case cols >= rows && cols > max(minTile, unit):
+			cols = roundUp(cols/2, unit)
 		case rows > minTile:
-			rows = roundUp(rows / 2)
+			rows = roundUp(rows/2, max(8, p.kern.rows))
 		default:
 			return rows, cols
 		}
@@ -112,13 +126,13 @@ func (p *gemm[T, S]) tiling() (rows, cols int) {
 	return rows, cols
 }
 
-// roundUp returns the multiple of 8 that is not less than n, nor 0.
-func roundUp(n int) int { return max(8, (n+7)&^7) }
+// roundUp returns the multiple of unit that is not less than n, nor 0.
+func roundUp(n, unit int) int { return max(1, (n+unit-1)/unit) * unit }
 
 // tile computes rows m0 to m1 and columns n0 to n1 of the product of one batch.
 func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
-	m, n := m1-m0, n1-n0
-	c := take[T](w.scratch, m*n)
+	m, ldc := m1-m0, roundUp(n1-n0, max(1, p.kern.columns))
+	c := take[T](w.scratch, m*ldc)
 	a, b := p.factors(batch)
 	depth := p.kern.depth
 	if p.byColumns(&b) {
@@ -128,24 +142,22 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 		if p.k == 0 {
 			clear(c)
 		} else {
-			p.block(w, &a, &b, m0, m1, n0, n1, 0, p.k, c)
+			p.block(w, &a, &b, batch, m0, m1, n0, n1, 0, p.k, c, ldc)
 		}
-		emitTile(p, w, batch, m0, n0, n, c)
+		emitTile(p, w, batch, m0, n0, n1, c, ldc)
 		return
 	}
-	sums := take[S](w.scratch, m*n)
+	sums := take[S](w.scratch, m*ldc)
 	clear(sums)
 	for k0 := 0; k0 < p.k; k0 += depth {
-		p.block(w, &a, &b, m0, m1, n0, n1, k0, min(k0+depth, p.k), c)
-		for i, v := range c {
-			sums[i] += S(v)
-		}
+		p.block(w, &a, &b, batch, m0, m1, n0, n1, k0, min(k0+depth, p.k), c, ldc)
+		addTo(sums, c)
 	}
-	emitTile(p, w, batch, m0, n0, n, sums)
+	emitTile(p, w, batch, m0, n0, n1, sums, ldc)
 }
 
 // block sets c to the sums of the terms k0 to k1.
-func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 int, c []T) {
+func (p *gemm[T, S]) block(w *worker, a, b *factor[T], batch, m0, m1, n0, n1, k0, k1 int, c []T, ldc int) {
 	mark := w.mark()
 	defer w.release(mark)
 	m, n, k := m1-m0, n1-n0, k1-k0
@@ -158,12 +170,62 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 in
 			y, ldb = take[T](w.scratch, k*n), n
 			b.columns(w, y, n0, n1, k0, k1)
 		}
-		p.kern.mulRows(m, n, k, x, lda, y, ldb, c, n)
+		p.kern.mulRows(m, n, k, x, lda, y, ldb, c, ldc)
 		return
 	}
-	x, lda := p.panel(w, a, p.kern.mr, true, m0, m1, k0, k1)
-	y, ldb := p.panel(w, b, p.kern.nr, false, n0, n1, k0, k1)
-	p.kern.mul(m, n, k, x, lda, y, ldb, c, n)
+	x, lda := p.panel(w, a, p.kern.mr, p.kern.strided == nil, m0, m1, k0, k1)
+	switch {
+	case p.packed != nil:
+		p.kern.mul(m, n, k, x, lda, p.packed[p.packedAt(batch, n0, k0):], k*p.kern.nr, c, ldc)
+	case p.kern.strided != nil && b.besides(p.kern.nr, n):
+		p.kern.strided(m, n, k, x, lda, b.data[b.off+n0+k0*b.col:], p.kern.nr, b.col, c, ldc)
+	default:
+		y, ldb := p.panel(w, b, p.kern.nr, false, n0, n1, k0, k1)
+		p.kern.mul(m, n, k, x, lda, y, ldb, c, ldc)
+	}
+}
+
+// besides reports whether groups of the factor's rows, columns of the product, lie side by side in whole groups, and so
+// near to one another that reading them in place is no slower than packed.
+func (f *factor[T]) besides(group, n int) bool {
+	const near = 4096 // bytes
+	return !f.computed() && f.row == 1 && f.col >= n && n%group == 0 && f.col*int(unsafe.Sizeof(T(0))) <= near
+}
+
+// packAll packs the right factors for all tiles, where the kernel wants them packed and s has room for it.
+func (p *gemm[T, S]) packAll(j *job, s *scratch) error {
+	columns := roundUp(p.n, p.kern.nr)
+	size := p.batch * columns * p.k
+	if p.kern.strided == nil || size*int(unsafe.Sizeof(T(0))) > maxPacked {
+		return nil
+	}
+	if _, b := p.factors(0); p.byColumns(&b) {
+		return nil
+	}
+	packed := take[T](s, size)
+	groups, blocks := columns/p.kern.nr, (p.k+p.kern.depth-1)/p.kern.depth
+	const worth = 1 << 13 // numbers a goroutine should pack
+	err := j.parallel(p.batch*groups*blocks, max(1, worth/(p.kern.nr*min(p.k, p.kern.depth))), func(lo, hi int) {
+		w := p.worker()
+		defer w.free()
+		for t := lo; t < hi; t++ {
+			batch, k0, n0 := t/blocks/groups, t%blocks*p.kern.depth, t/blocks%groups*p.kern.nr
+			k1, n1 := min(k0+p.kern.depth, p.k), min(n0+p.kern.nr, p.n)
+			_, b := p.factors(batch)
+			b.pack(w, packed[p.packedAt(batch, n0, k0):], p.kern.nr, (k1-k0)*p.kern.nr, n0, n1, k0, k1)
+		}
+	})
+	p.packed = packed
+	return err
+}
+
+// maxPacked bounds the memory of packed factors, in bytes.
+const maxPacked = 64 << 20
+
+// packedAt returns where the group of columns from n0 on begins, of the block of terms from k0 on: a multiple of depth.
+func (p *gemm[T, S]) packedAt(batch, n0, k0 int) int {
+	columns := roundUp(p.n, p.kern.nr)
+	return batch*columns*p.k + k0*columns + n0*(min(k0+p.kern.depth, p.k)-k0)
 }
 
 // byColumns reports whether it is quicker to sum rows of c than elements. That must not depend on the tile.
@@ -172,7 +234,7 @@ func (p *gemm[T, S]) byColumns(b *factor[T]) bool {
 	case b.columns != nil:
 		return p.m <= fewRows || p.k <= fewTerms
 	case !b.computed() && b.row == 1 && b.col >= p.n:
-		return p.m <= fewRows || p.k < minDot
+		return p.m <= fewRows || p.k < minDot && p.kern.strided == nil
 	}
 	return false
 }
@@ -183,15 +245,15 @@ func (p *gemm[T, S]) panel(w *worker, f *factor[T], group int, aligned bool, r0,
 		return f.data[f.off+r0*f.row+k0:], f.row
 	}
 	if ld = (k1 - k0) * group; group == 1 {
-		ld = roundUp(ld) // rows begin at vectors
+		ld = roundUp(ld, 8) // rows begin at vectors
 	}
 	x = take[T](w.scratch, (r1-r0+group-1)/group*ld)
 	f.pack(w, x, group, ld, r0, r1, k0, k1)
 	return x, ld
 }
 
-// emitTile hands the rows of a tile to post: c[i·n+j] is row m0+i and column n0+j.
-func emitTile[T, S, X term](p *gemm[T, S], w *worker, batch, m0, n0, n int, c []X) {
+// emitTile hands the rows of a tile to post: c[i·ldc+j] is row m0+i and column n0+j, before n1.
+func emitTile[T, S, X term](p *gemm[T, S], w *worker, batch, m0, n0, n1 int, c []X, ldc int) {
 	size := regSize(p.acc)
 	vals := bytesOf(c)
 	if !isNative[X](p.acc) || p.acc.IsHalf() {
@@ -199,12 +261,13 @@ func emitTile[T, S, X term](p *gemm[T, S], w *worker, batch, m0, n0, n int, c []
 		round(vals, p.acc, c)
 	}
 	at := (batch*p.m+m0)*p.n + n0
-	if n == p.n { // the rows follow each other
+	n := n1 - n0
+	if ldc == p.n { // the rows follow each other
 		w.emit(at, len(c), vals)
 		return
 	}
-	for i := range len(c) / n {
-		w.emit(at+i*p.n, n, vals[i*n*size:])
+	for i := range len(c) / ldc {
+		w.emit(at+i*p.n, n, vals[i*ldc*size:])
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -147,10 +148,10 @@ func TestProductFloat(t *testing.T) {
 				gen64 := func() float64 { return rng.Float64()*2 - 1 }
 				c64.a, c64.b = strided(rng, c.m, c.k, as, gen64), strided(rng, c.n, c.k, bs, gen64)
 				t.Run(fmt.Sprintf("%v/%s/%s", size, as, bs), func(t *testing.T) {
-					for _, kern := range []*gemmKernel[float32]{&dotKernel, &portableKernels.f32} {
+					for _, kern := range kernels32() {
 						checkFloat(t, c, typed[float32](c.product(t, kern, ops.Float32)), 0x1p-23)
 					}
-					for _, kern := range []*gemmKernel[float64]{&gemvKernel, &portableKernels.f64} {
+					for _, kern := range kernels64() {
 						checkFloat(t, c64, typed[float64](c64.product(t, kern, ops.Float64)), 0x1p-52)
 					}
 				})
@@ -198,10 +199,10 @@ func TestProductNaN(t *testing.T) {
 					j, k := c.n-1, c.k-1
 					c.b.data[j*c.b.row+k*c.b.col] = bad
 					c64.b.data[j*c.b.row+k*c.b.col] = float64(bad)
-					for _, kern := range []*gemmKernel[float32]{&dotKernel, &portableKernels.f32} {
+					for _, kern := range kernels32() {
 						checkNaN(t, c, typed[float32](c.product(t, kern, ops.Float32)))
 					}
-					for _, kern := range []*gemmKernel[float64]{&gemvKernel, &portableKernels.f64} {
+					for _, kern := range kernels64() {
 						checkNaN(t, c64, typed[float64](c64.product(t, kern, ops.Float64)))
 					}
 				}
@@ -235,8 +236,8 @@ func TestProductThreads(t *testing.T) {
 		var want, want64 string
 		for _, procs := range []int{1, 2, 4, 16} {
 			runtime.GOMAXPROCS(procs)
-			got := string(c.product(t, kernelFor[float32](k), ops.Float32))
-			got64 := string(c64.product(t, kernelFor[float64](k), ops.Float64))
+			got := string(c.product(t, productKernel[float32](m, n, k), ops.Float32))
+			got64 := string(c64.product(t, productKernel[float64](m, n, k), ops.Float64))
 			if procs == 1 {
 				want, want64 = got, got64
 			}
@@ -245,4 +246,23 @@ func TestProductThreads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// kernels32 and kernels64 are those that this processor has.
+func kernels32() []*gemmKernel[float32] {
+	list := []*gemmKernel[float32]{&dotKernel, &portableKernels.f32}
+	for s := asm.AVX2; s <= asm.Best(); s++ {
+		k, _ := tileKernels(s)
+		list = append(list, k)
+	}
+	return list
+}
+
+func kernels64() []*gemmKernel[float64] {
+	list := []*gemmKernel[float64]{&gemvKernel, &portableKernels.f64}
+	for s := asm.AVX2; s <= asm.Best(); s++ {
+		_, k := tileKernels(s)
+		list = append(list, k)
+	}
+	return list
 }

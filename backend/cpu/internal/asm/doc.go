@@ -39,12 +39,27 @@ type Loops struct {
 	// GreatestBits returns the bits of the greatest magnitude of n float32, NaN counting as greater than numbers.
 	GreatestBits func(x unsafe.Pointer, n int) uint64
 
+	ProductFloat32, ProductFloat64 Product
+
 	Float32 Reductions[float32]
 	Float64 Reductions[float64]
 
 	// ScanSum writes the running sums of n float32, each added to the two float64 at c: what comes before, and the
 	// running sum so far, which goes on.
 	ScanSum func(z, x, c unsafe.Pointer, n int)
+}
+
+// A Product computes tiles of a product of matrices: c[i·ldc+j] = Σ a[i·lda+l]·b[l·ldb+j] for l < k. Each sum is formed by fused
+// multiplications and additions in the order of l, whatever the tile.
+type Product struct {
+	Columns int    // of a tile
+	Tiles   []Tile // most rows first; the last has one
+}
+
+// A Tile is the function for tiles of a number of rows.
+type Tile struct {
+	Rows int
+	Mul  func(c, a, b unsafe.Pointer, k, lda, ldb, ldc int)
 }
 
 // Reductions are those of n elements at x.

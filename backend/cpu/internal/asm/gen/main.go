@@ -25,6 +25,7 @@ var families = []struct {
 	{"int", intKernels},
 	{"reduce", reduceKernels},
 	{"scan", scanKernels},
+	{"gemm", gemmKernels},
 }
 
 func main() {
