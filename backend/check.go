@@ -89,6 +89,8 @@ func (s *Step) checkKernel() error {
 		return s.checkWindow(&k.Post, 1, len(k.Window))
 	case *Gather:
 		return s.checkGather(k)
+	case *Scatter:
+		return s.checkScatter(k)
 	case *Sort:
 		return s.checkSort(k)
 	case *Attention:
@@ -216,6 +218,37 @@ func (s *Step) checkWindow(post *ops.Expr, first, spatial int) error {
 		}
 	}
 	return s.checkPost(post, first)
+}
+
+func (s *Step) checkScatter(k *Scatter) error {
+	last := len(s.Shape) - 1
+	if last < 0 || len(s.In) < 3 {
+		return fmt.Errorf("scatter of %d inputs, want 3, over %v: %w", len(s.In), s.Shape, ErrShape)
+	}
+	if err := s.suits(&s.In[0], k.DType, s.Shape); err != nil {
+		return fmt.Errorf("input 0: %w", err)
+	}
+	index := s.In[1].Layout.Shape
+	switch {
+	case len(index) != last+1 || !index[:last].Equal(s.Shape[:last]):
+		return fmt.Errorf("input 1: shape %v for a result %v: %w", index, s.Shape, ErrShape)
+	case !s.In[1].DType.IsInt():
+		return fmt.Errorf("input 1: index of %s: %w", s.In[1].DType, ErrDType)
+	case index[last] > math.MaxInt32:
+		return fmt.Errorf("input 1: rows of %d updates, at most %d: %w", index[last], math.MaxInt32, ErrShape)
+	}
+	if err := s.suits(&s.In[2], k.DType, index); err != nil {
+		return fmt.Errorf("input 2: %w", err)
+	}
+	for i := range 3 {
+		if s.In[i].Buf == nil {
+			return fmt.Errorf("input %d: no memory: %w", i, ErrDevice)
+		}
+	}
+	if err := checkFound(&k.Post, k.DType); err != nil {
+		return err
+	}
+	return s.checkPost(&k.Post, 3)
 }
 
 func (s *Step) checkSort(k *Sort) error {

@@ -66,6 +66,11 @@ func steps() map[string]*backend.Step {
 			Kernel: &backend.Sort{DType: f32, Post: two}, Shape: backend.Shape{2, 3},
 			In: []backend.Operand{operand(f32, 2, 5), operand(f32, 2, 3)}, Out: []backend.Operand{operand(f32, 2, 3)},
 		},
+		"scatter": {
+			Kernel: &backend.Scatter{DType: f32, Post: two}, Shape: backend.Shape{2, 3},
+			In:  []backend.Operand{operand(f32, 2, 3), operand(ops.Int64, 2, 5), operand(f32, 2, 5), operand(f32, 2, 3)},
+			Out: []backend.Operand{operand(f32, 2, 3)},
+		},
 		"attention": {
 			Kernel: &backend.Attention{DType: f32, Mask: ops.Bool, Post: two}, Shape: backend.Shape{2, 3, 6},
 			In:  []backend.Operand{operand(f32, 2, 3, 4), operand(f32, 2, 5, 4), operand(f32, 2, 5, 6), operand(ops.Bool, 2, 3, 5), operand(f32, 2, 3, 6)},
@@ -109,6 +114,9 @@ func TestStepCheck(t *testing.T) {
 		{"other rows", "sort", func(s *backend.Step) { s.In[0] = operand(ops.Float32, 3, 5) }, backend.ErrShape},
 		{"elements of another type", "sort", func(s *backend.Step) { s.In[0].DType = ops.Int32 }, backend.ErrDType},
 		{"positions of a float type", "sort", func(s *backend.Step) { s.Kernel.(*backend.Sort).Index = true }, backend.ErrDType},
+		{"index of floats to scatter by", "scatter", func(s *backend.Step) { s.In[1].DType = ops.Float32 }, backend.ErrDType},
+		{"fewer updates", "scatter", func(s *backend.Step) { s.In[2] = operand(ops.Float32, 2, 4) }, backend.ErrShape},
+		{"updates of another type", "scatter", func(s *backend.Step) { s.In[2].DType = ops.Int32 }, backend.ErrDType},
 		{"no mask", "attention", func(s *backend.Step) { s.In = s.In[:3] }, backend.ErrShape},
 		{"keys of another width", "attention", func(s *backend.Step) { s.In[1] = operand(ops.Float32, 2, 5, 3) }, backend.ErrShape},
 		{"values of another number", "attention", func(s *backend.Step) { s.In[2] = operand(ops.Float32, 2, 4, 6) }, backend.ErrShape},

@@ -5,7 +5,7 @@
 // Layout and move nothing; a kernel reads through any Layout and writes to any that is injective.
 //
 // A [Kernel] is plain data: its family ([Map], [Reduce], [Row], [Scan], [MatMul], [Conv], [Pool], [Gather],
-// [Sort], [Attention]) says how it loops, and the programs in it, of type [ops.Expr], what it computes for each element. A
+// [Scatter], [Sort], [Attention]) says how it loops, and the programs in it, of type [ops.Expr], what it computes for each element. A
 // [Step] joins a kernel with operands and sizes. A [Backend] runs lists of steps and knows no operation by
 // name, so that it does not grow with the operations.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // A Kernel is what a step computes: one of [Map], [Reduce], [Row], [Scan], [MatMul], [Conv], [Pool],
-// [Gather], [Sort] and [Attention], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
+// [Gather], [Scatter], [Sort] and [Attention], by pointer. It is plain data, holds no sizes but those of windows, and never changes once a
 // step uses it: a plan runs the same Kernel value again and again, so a backend may keep what it compiled
 // under the pointer, and share it between kernels of equal [Kernel.AppendKey].
 type Kernel interface {
@@ -111,6 +111,20 @@ type Pool struct {
 // An index out of range is an error of kind [ErrIndex] where the backend checks.
 type Gather struct{ Post ops.Expr }
 
+// Scatter writes elements through an index, along the last axis: its result begins as input 0, over the domain [rows… N].
+// Input 1, the index, holds integers over [rows… M], a negative one counting from the end, and input 2 as many updates.
+// Element (r, index(r, j)) becomes update (r, j); where several updates meet, the last of them. With Add the updates are
+// added to it instead: integers wrap, of Bool the sum is the logical or, and floats are summed in float32 or better,
+// so that the result does not depend on what came first, and is the same each time.
+//
+// Post's operand 0 is the element, of type DType; its other operands are the rest of the inputs, over the domain. An index
+// out of range is an error of kind [ErrIndex] where the backend checks; else its update is dropped.
+type Scatter struct {
+	DType ops.DType // of input 0, the updates and the result
+	Add   bool
+	Post  ops.Expr
+}
+
 // Sort orders the elements of each row, which is the last axis, and gives the first of them: for a domain
 // [rows… K] input 0 is [rows… N], with K ≤ N. With K = N that is a sort, with fewer a choice of the K least.
 //
@@ -172,6 +186,9 @@ func (*Pool) Family() string { return "pool" }
 // Family returns "gather".
 func (*Gather) Family() string { return "gather" }
 
+// Family returns "scatter".
+func (*Scatter) Family() string { return "scatter" }
+
 // Family returns "sort".
 func (*Sort) Family() string { return "sort" }
 
@@ -201,6 +218,9 @@ func (k *Pool) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
 
 // Bodies returns Post.
 func (k *Gather) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
+
+// Bodies returns Post.
+func (k *Scatter) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
 
 // Bodies returns Post.
 func (k *Sort) Bodies() []*ops.Expr { return []*ops.Expr{&k.Post} }
@@ -251,6 +271,11 @@ func (k *Pool) AppendKey(b []byte) []byte {
 
 // AppendKey implements [Kernel].
 func (k *Gather) AppendKey(b []byte) []byte { return k.Post.AppendKey(append(b, 'g')) }
+
+// AppendKey implements [Kernel].
+func (k *Scatter) AppendKey(b []byte) []byte {
+	return k.Post.AppendKey(append(b, 'u', byte(k.DType), bit(k.Add)))
+}
 
 // AppendKey implements [Kernel].
 func (k *Sort) AppendKey(b []byte) []byte {

@@ -43,6 +43,7 @@ func kernels() map[string]Kernel {
 	vary(ks, "pool", pool, func(p *Pool) Kernel { return p })
 	vary(ks, "sort", Sort{DType: ops.Float32, Post: load}, func(o *Sort) Kernel { return o })
 	vary(ks, "attention", Attention{DType: ops.Float32, Mask: ops.Bool, Post: load}, func(o *Attention) Kernel { return o })
+	vary(ks, "scatter", Scatter{DType: ops.Float32, Post: load}, func(o *Scatter) Kernel { return o })
 	ks["conv 1-d"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{1}, Groups: 1, Post: load}
 	ks["conv pad 200"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{200}, Groups: 1, Post: load}
 	ks["conv pad -56"] = &Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{-56}, Groups: 1, Post: load}

@@ -137,7 +137,7 @@ func late(op string, err error, in ...*Tensor) error {
 	e := &OpError{Op: op, In: specs(in), Reason: err.Error(), Kind: err}
 	var run *graph.RunError
 	if errors.As(err, &run) && run.Origin != nil {
-		from := run.Origin.(*origin) // gather gave it
+		from := run.Origin.(*origin) // gather or scatterAlong gave it
 		e.Op, e.In, e.Reason = from.op, from.in, run.Err.Error()
 		e.File, e.Line = lineOf(from.pcs)
 	} else {

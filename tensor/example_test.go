@@ -274,3 +274,11 @@ func ExampleProfile() {
 	// Output:
 	// 3 launches of map.add.exp, 96 bytes, 100% of the time
 }
+
+// A histogram counts how often each number occurs.
+func ExampleTensor_IndexAdd() {
+	throws := tensor.New([]int32{3, 1, 3, 5, 3, 1})
+	show(tensor.Zeros(tensor.Int32, 6).IndexAdd(0, throws, tensor.Scalar(1)))
+	// Output:
+	// [0 2 0 3 0 1]
+}

@@ -208,6 +208,15 @@ func gatherStep(x, index, out backend.Buffer, n int) backend.Step {
 	}
 }
 
+// scatterStep returns the step out = x with x[at] added at each index, over n float32.
+func scatterStep(x, index, out backend.Buffer, n int) backend.Step {
+	st := gatherStep(x, index, out, n)
+	st.Kernel = &backend.Scatter{DType: ops.Float32, Add: true, Post: st.Kernel.(*backend.Gather).Post}
+	st.In[0].Layout = st.Out[0].Layout
+	st.In = append(st.In, st.In[0])
+	return st
+}
+
 // testFailedRun tests that a run which fails touches nothing but its outputs, and that an index out of range
 // is an error where it is checked.
 func (s *suite) testFailedRun(t tb) {
@@ -215,13 +224,17 @@ func (s *suite) testFailedRun(t tb) {
 	var p pile
 	defer p.release()
 	x, other, out := s.buffer(t, &p, floats(n, 1)), s.buffer(t, &p, floats(n, 2)), s.buffer(t, &p, floats(n, 3))
-	for _, bad := range []int64{n, -n - 1, math.MaxInt32, math.MinInt32} {
+	for i, bad := range []int64{n, -n - 1, math.MaxInt32, math.MinInt32, n, -n - 1, math.MaxInt32, math.MinInt32} {
 		mem := make([]byte, 4*n)
 		store(mem, n/2, ops.IntValue(ops.Int32, bad))
-		st := gatherStep(x, s.buffer(t, &p, mem), out, n)
+		step := gatherStep
+		if i >= 4 {
+			step = scatterStep
+		}
+		st := step(x, s.buffer(t, &p, mem), out, n)
 		if !s.b.Supports(st.Kernel) {
-			t.Logf("gather is not supported")
-			return
+			t.Logf("%s is not supported", st.Kernel.Family())
+			continue
 		}
 		err := s.b.Run(background, []backend.Step{st})
 		if err == nil {

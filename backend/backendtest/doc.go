@@ -28,7 +28,7 @@
 // several; softmax, norms and other programs. MatMul, Conv, Pool and Gather: sizes around those of tiles,
 // mixtures of types, and work before and after. Sort: rows of which many elements are equal, whole and the first few, with
 // NaN and zeros of both signs. Attention: any numbers of queries and keys, shared keys, masks of both kinds, and NaN in
-// what is excluded.
+// what is excluded. Scatter: updates that meet, to set and to add.
 //
 // Operands lie dense, at odd offsets, transposed, sliced, stepped, reversed and broadcast, and have no elements
 // or no axes. Memory is filled with 0xff bytes first, NaN in each floating-point type: inputs hold them
@@ -49,6 +49,7 @@
 //	n + 1           a product of n
 //	K + 4           an element of a matrix product or convolution over K products
 //	n + 16          the n-th element of a scan, at most 272
+//	√n·6 + 20       a scatter that adds n updates to a row
 //	100 + 10·(√D + √N)  an element of attention to N keys of D elements, times 1: inputs are of mean 0 and deviation 1
 //
 // and by one unit in the last place of the result's type. A device that takes subnormal numbers for 0 says so

@@ -28,6 +28,8 @@ var parts = []struct {
 	{"average pool", func(s *suite, t tb) { s.testPoolOn(t, ops.ReduceSum, ops.Float32) }},
 	{"gather", func(s *suite, t tb) { s.testGatherOn(t, ops.Float32, ops.Int32) }},
 	{"sort", func(s *suite, t tb) { s.testSortOn(t, ops.Float32) }},
+	{"scatter", func(s *suite, t tb) { s.testScatterOn(t, ops.Float32, ops.Int32, false) }},
+	{"scatter add", func(s *suite, t tb) { s.testScatterOn(t, ops.Float32, ops.Int32, true) }},
 	{"attention", func(s *suite, t tb) { s.testAttentionOn(t, ops.Float32) }},
 	{"topk", func(s *suite, t tb) { s.testTopKOn(t, ops.Float32) }},
 }
@@ -67,6 +69,9 @@ func TestFaults(t *testing.T) {
 		for _, d := range []ops.DType{ops.Float32, ops.Int32} {
 			caught(t, "sort", &mutant{change: sortFromTheEnd}, func(s *suite, t tb) { s.testSortOn(t, d) })
 		}
+	})
+	t.Run("the first of updates wins", func(t *testing.T) {
+		caught(t, "scatter", &mutant{change: firstOfUpdates}, func(s *suite, t tb) { s.testScatterOn(t, ops.Int32, ops.Int64, false) })
 	})
 	t.Run("causal from the first query on", func(t *testing.T) {
 		caught(t, "attention", &mutant{change: causalFromTheFirst}, func(s *suite, t tb) { s.testAttentionOn(t, ops.Float32) })
@@ -205,6 +210,19 @@ func sortFromTheEnd(s *backend.Step) {
 			}
 			list[i].Layout = l
 		}
+	}
+}
+
+// firstOfUpdates runs through the updates from the last on.
+func firstOfUpdates(s *backend.Step) {
+	for i := range s.In[1:3] {
+		l := &s.In[1+i].Layout
+		last := len(l.Shape) - 1
+		back, err := l.Slice(last, max(0, l.Shape[last]-1), -1, l.Shape[last])
+		if err != nil {
+			panic(err)
+		}
+		*l = back
 	}
 }
 

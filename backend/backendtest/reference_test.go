@@ -49,6 +49,7 @@ func TestReferenceByHand(t *testing.T) {
 	pool := func(op ops.ReduceOp, pad, end int, count bool) *backend.Pool {
 		return &backend.Pool{Op: op, Window: []int{2}, Stride: []int{2}, Dilation: []int{1}, Pad: []int{pad}, PadEnd: []int{end}, CountPad: count, Post: id()}
 	}
+	line5one := dense(backend.Shape{5}, 1, 2, 3, 4, 6)
 	nans := dense(backend.Shape{5}, nan, 3, 1, nan, 2)
 	line5 := dense(backend.Shape{1, 1, 5}, 1, 2, 3, 4, 6)
 	for _, c := range []struct {
@@ -141,6 +142,20 @@ func TestReferenceByHand(t *testing.T) {
 			backend.Shape{4, 1},
 			[]operand{dense(backend.Shape{4, 1}, 0, 0, 0, 0), dense(backend.Shape{2, 1}, 0, 0), dense(backend.Shape{2, 1}, 1, 2)},
 			[]float64{0, 0, 1, 1.5},
+			0,
+		},
+		{
+			"scatter", &backend.Scatter{DType: ops.Float32, Post: id()},
+			backend.Shape{5},
+			[]operand{line5one, whole32(1, -1, 1), dense(backend.Shape{3}, 10, 20, 30)},
+			[]float64{1, 30, 3, 4, 20},
+			0,
+		},
+		{
+			"scatter add", &backend.Scatter{DType: ops.Float32, Add: true, Post: id()},
+			backend.Shape{5},
+			[]operand{line5one, whole32(1, -1, 1), dense(backend.Shape{3}, 10, 20, 30)},
+			[]float64{1, 42, 3, 4, 26},
 			0,
 		},
 		{"gather", &backend.Gather{Post: id()}, backend.Shape{2}, []operand{m23, whole32(2, -3)}, []float64{3, 4}, 0},

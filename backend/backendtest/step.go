@@ -43,6 +43,8 @@ func (s *step) run() error {
 		return s.runPool(k)
 	case *backend.Gather:
 		return s.runGather(k)
+	case *backend.Scatter:
+		return s.runScatter(k)
 	case *backend.Sort:
 		return s.runSort(k)
 	case *backend.Attention:

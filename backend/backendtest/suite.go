@@ -79,6 +79,7 @@ var groups = []struct {
 	{"conv", (*suite).testConv},
 	{"pool", (*suite).testPool},
 	{"gather", (*suite).testGather},
+	{"scatter", (*suite).testScatter},
 	{"sort", (*suite).testSort},
 	{"topk", (*suite).testTopK},
 	{"attention", (*suite).testAttention},

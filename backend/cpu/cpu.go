@@ -61,7 +61,7 @@ func (b *Backend) Info() backend.Info {
 func (b *Backend) Supports(k backend.Kernel) bool {
 	switch k.(type) {
 	case *backend.Map, *backend.Reduce, *backend.Row, *backend.Scan,
-		*backend.MatMul, *backend.Conv, *backend.Pool, *backend.Gather, *backend.Sort, *backend.Attention:
+		*backend.MatMul, *backend.Conv, *backend.Pool, *backend.Gather, *backend.Scatter, *backend.Sort, *backend.Attention:
 		return true
 	}
 	return false

@@ -112,6 +112,8 @@ func (j *job) dispatch() error {
 		return j.runPool(k)
 	case *backend.Gather:
 		return j.runGather(k)
+	case *backend.Scatter:
+		return j.runScatter(k)
 	case *backend.Sort:
 		return j.runSort(k)
 	case *backend.Attention:

@@ -178,6 +178,8 @@ func (k *key) attr(n *Node) {
 		if a.CountPad {
 			k.structure = append(k.structure, 1)
 		}
+	case *ScatterAttr:
+		k.flag(a.Add)
 	case *SortAttr:
 		k.flag(a.Descending)
 		k.flag(a.Index)

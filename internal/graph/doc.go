@@ -41,7 +41,7 @@
 //     the axes of the broadcast become the row: so softmax finds its sum. Once a domain has rows, more
 //     reductions of the same rows may join: so it finds its maximum. The family of the kernel is Row if it
 //     has to go over the row again after a reduction, else Reduce.
-//   - A scan, a product of matrices, a convolution, a pooling, a gather, a sort or an attention joins a domain of its own shape, and what
+//   - A scan, a product of matrices, a convolution, a pooling, a gather, a scatter, a sort or an attention joins a domain of its own shape, and what
 //     was in the group already is what its results go through before they are written.
 //
 // A node with several readers is computed by each of them if that is cheap, and otherwise gets memory.

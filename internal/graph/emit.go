@@ -91,6 +91,8 @@ func (e *emitter) anchored() backend.Kernel {
 			Op: a.Op, Window: a.Window, Stride: a.Stride, Dilation: a.Dilation,
 			Pad: a.Pad, PadEnd: a.PadEnd, CountPad: a.CountPad, Post: post,
 		}
+	case *ScatterAttr:
+		return &backend.Scatter{DType: n.DType, Add: a.Add, Post: post}
 	case *SortAttr:
 		return &backend.Sort{DType: n.in[0].Node.DType, Descending: a.Descending, Index: a.Index, Post: post}
 	case *AttentionAttr:

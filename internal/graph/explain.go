@@ -147,8 +147,8 @@ func (n *Node) opName() string {
 		return n.red.String()
 	case kindScan:
 		return "cum" + n.red.String()
-	case kindMatMul, kindConv, kindPool, kindGather, kindSort, kindAttention:
-		return [...]string{"matmul", "conv", "pool", "gather", "sort", "attention"}[n.kind-kindMatMul]
+	case kindMatMul, kindConv, kindPool, kindGather, kindScatter, kindSort, kindAttention:
+		return [...]string{"matmul", "conv", "pool", "gather", "scatter", "sort", "attention"}[n.kind-kindMatMul]
 	default:
 		return ""
 	}

@@ -30,8 +30,11 @@ func (f *flight) failed(err error) error {
 	s := &f.binding.steps[at.Step]
 	e := &RunError{Kernel: f.info(s).name(), Err: at.Err}
 	for _, entry := range s.kernel.log {
-		if n := f.order[s.kernel.values[entry.value].node]; n.kind == kindGather && n.attr != nil {
+		switch n := f.order[s.kernel.values[entry.value].node]; {
+		case n.kind == kindGather && n.attr != nil:
 			e.Origin = n.attr
+		case n.kind == kindScatter:
+			e.Origin = n.attr.(*ScatterAttr).Origin
 		}
 	}
 	return e

@@ -111,7 +111,7 @@ func inputSpace(t kind, k int, s space) space {
 	switch t {
 	case kindMatMul:
 		return inA + space(k)
-	case kindConv, kindPool, kindGather, kindSort, kindAttention:
+	case kindConv, kindPool, kindGather, kindScatter, kindSort, kindAttention:
 		return inOperand
 	default:
 		return s

@@ -49,6 +49,10 @@ func TestEpilogues(t *testing.T) {
 			index.Layout.Shape, index.Layout.Strides = backend.Shape{2, 4}, []int{0, 1}
 			return graph.Gather(backend.Shape{2, 4}, random(2, 4, 7), index, nil)
 		}},
+		{"scatter", func() *graph.Node {
+			index := graph.Host(d, ops.Uint8, backend.Shape{2, 5}, []byte{0, 1, 2, 2, 3, 3, 2, 3, 1, 1})
+			return graph.Scatter(random(2, 4), graph.Of(index), random(2, 5), graph.ScatterAttr{Add: true})
+		}},
 		{"attention", func() *graph.Node {
 			return graph.Attention(random(2, 3, 5), random(2, 4, 5), random(2, 4, 6), random(2, 3, 4), graph.AttentionAttr{Causal: true, Scale: 0.5})
 		}},

@@ -24,7 +24,7 @@ type Node struct {
 	rev  bool         // scan
 	op   *ops.Op      // apply
 	bits uint64       // const
-	attr any          // *ConvAttr, *PoolAttr, *SortAttr, *AttentionAttr, origin (gather), []backend.Layout (assemble, update), []byte (data, until it is on the device)
+	attr any          // *ConvAttr, *PoolAttr, *ScatterAttr, *SortAttr, *AttentionAttr, origin (gather), []backend.Layout (assemble, update), []byte (data, until it is on the device)
 
 	strides []int  // of the dense result
 	in      []Edge // forgotten once computed
@@ -70,6 +70,7 @@ const (
 	kindConv                      //
 	kindPool                      //
 	kindGather                    //
+	kindScatter                   //
 	kindSort                      //
 	kindAttention                 //
 	kindAssemble                  // parts put side by side
@@ -245,6 +246,19 @@ func Pool(x Edge, out backend.Shape, a PoolAttr) *Node {
 func Gather(shape backend.Shape, src, index Edge, origin any) *Node {
 	n := newNode(kindGather, src.Node.Device, src.Node.DType, shape, src, index)
 	n.attr = origin
+	return n
+}
+
+// ScatterAttr says what becomes of updates, as [backend.Scatter] has it, and who recorded the node, as in [Gather].
+type ScatterAttr struct {
+	Add    bool
+	Origin any
+}
+
+// Scatter returns base, [… N], with updates, [… M], taken in at the places along the last axis that index, [… M], gives.
+func Scatter(base, index, updates Edge, a ScatterAttr) *Node {
+	n := newNode(kindScatter, base.Node.Device, base.Node.DType, base.Layout.Shape, base, index, updates)
+	n.attr = &a
 	return n
 }
 
