@@ -66,10 +66,13 @@ func resident(t testing.TB) int {
 }
 
 // flat runs f n times and checks that neither the process nor the device then has more than 50 MB more than after the
-// first tenth. The memory of the CPU is the program's own, which the collector lets grow with what the program has.
+// first tenth. The memory of the CPU is the program's own, of which dead tensors may hold some more before they are collected.
 func flat(t *testing.T, what string, d *tensor.Device, n int, f func(i int)) {
 	t.Helper()
-	const allowed = 50 << 20
+	allowed := 50 << 20
+	if d.Info().Name == "cpu" {
+		allowed = 1 << 30 // what the pool may keep
+	}
 	var before, device int
 	for i := range n {
 		if i == n/10 {
@@ -84,7 +87,7 @@ func flat(t *testing.T, what string, d *tensor.Device, n int, f func(i int)) {
 	after, held := resident(t), info.BytesInUse+info.BytesPooled
 	t.Logf("%s, %d times: resident %d MB, then %d MB; the device holds %d kB, then %d kB", what, n, before>>20, after>>20,
 		device>>10, held>>10)
-	if after > before+allowed || held > device+allowed && info.Name != "cpu" {
+	if after > before+allowed || held > device+allowed {
 		t.Errorf("%s: memory grows", what)
 	}
 }
