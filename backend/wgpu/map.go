@@ -28,6 +28,8 @@ func (e *engine) Supports(k backend.Kernel) bool {
 	switch k := k.(type) {
 	case *backend.Map, *backend.Reduce, *backend.Row, *backend.Scan, *backend.MatMul, *backend.Conv, *backend.Gather:
 		return true
+	case *backend.Scatter:
+		return k.DType != ops.Float64
 	case *backend.Attention:
 		return k.DType != ops.Float64 && k.Mask != ops.Float64
 	case *backend.Sort:
@@ -57,6 +59,8 @@ func (e *engine) lower(s *backend.Step) error {
 		return e.lowerPool(s, k)
 	case *backend.Gather:
 		return e.lowerGather(s, k)
+	case *backend.Scatter:
+		return e.lowerScatter(s, k)
 	case *backend.Sort:
 		return e.lowerSort(s, k)
 	case *backend.Attention:
