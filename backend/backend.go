@@ -79,6 +79,13 @@ type Buffer interface {
 	Release()
 }
 
+// A Dropper is a Buffer that tells memory the program gave back from memory that the garbage collector found: the latter
+// it may have to wait for, and ask for.
+type Dropper interface {
+	Buffer
+	Drop() // is Release, called by the collector
+}
+
 // A HostBackend is a Backend whose memory is the program's own. Data then needs no copying.
 type HostBackend interface {
 	Backend

@@ -60,7 +60,8 @@ const (
 	paceBuffers = 1024
 )
 
-// A pacer compares what is in use with the least that was since the last collection.
+// A pacer compares what is in use with what was after the last collection, less what that found. What the program gives back
+// itself, to take as much again, is no reason for another.
 type pacer struct {
 	bytes, buffers int
 	collecting     bool // the garbage collector has been called
@@ -77,7 +78,7 @@ func (e *engine) pace() {
 		runtime.GC()
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		*p = pacer{bytes: e.pool.inUse, buffers: e.pool.live} // lowered by the cleanups that follow
+		*p = pacer{bytes: e.pool.inUse, buffers: e.pool.live} // lowered by the drops that follow
 	}()
 }
 

@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"context"
+	"time"
 
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
@@ -86,6 +87,22 @@ func (e *engine) start() {
 		go e.send()
 	}
 }
+
+// startIdle is start, and submits at once where the device has nothing to do: waking another thread takes as long. Of callers
+// who come one after another only the first finds it so.
+func (e *engine) startIdle() {
+	now := time.Now()
+	quiet := now.Sub(e.started) > quietFor
+	e.started = now
+	if quiet && !e.sending && e.dev.Poll() >= e.last {
+		e.flush() //nolint:errcheck // the error is with the buffers
+		return
+	}
+	e.start()
+}
+
+// quietFor is some times what a submission takes.
+const quietFor = 200 * time.Microsecond
 
 func (e *engine) send() {
 	for {

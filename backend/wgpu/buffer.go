@@ -36,6 +36,17 @@ func (b *buffer) Release() {
 	b.e.release(b)
 }
 
+// Drop implements [backend.Dropper].
+func (b *buffer) Drop() {
+	b.e.mu.Lock()
+	defer b.e.mu.Unlock()
+	if !b.released {
+		b.e.pacer.bytes -= b.memory.bytes
+		b.e.pacer.buffers--
+	}
+	b.e.release(b)
+}
+
 // release is Release under the lock.
 func (e *engine) release(b *buffer) {
 	if b.released {
@@ -44,7 +55,6 @@ func (e *engine) release(b *buffer) {
 	b.released = true
 	if b.memory.handle != 0 && !e.closed {
 		e.pool.put(b.memory, b.batch)
-		e.pacer.bytes, e.pacer.buffers = min(e.pacer.bytes, e.pool.inUse), min(e.pacer.buffers, e.pool.live)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestDeadTensorsAreCollected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime.AddCleanup(&tensor{buf}, backend.Buffer.Release, buf)
+		runtime.AddCleanup(&tensor{buf}, backend.Dropper.Drop, buf.(backend.Dropper))
 		for e.isCollecting() {
 			time.Sleep(time.Millisecond)
 		}
@@ -66,6 +66,37 @@ func TestDeadTensorsAreCollected(t *testing.T) {
 	}
 	if most > 5*paceBytes { // a busy machine is late with the cleanups
 		t.Errorf("%d bytes in use by dead tensors of %d bytes", most, size)
+	}
+}
+
+// TestReleasedTensorsAreNotCollected tests that a program that gives its tensors back is not slowed down by collections.
+func TestReleasedTensorsAreNotCollected(t *testing.T) {
+	e := openTest(t)
+	hold := func(n int) (bufs []backend.Buffer) {
+		for range n {
+			buf, err := e.Alloc(paceBytes / 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bufs = append(bufs, buf)
+		}
+		for e.isCollecting() {
+			time.Sleep(time.Millisecond)
+		}
+		return bufs
+	}
+	hold(4)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const rounds = 50
+	for range rounds {
+		for _, buf := range hold(8) {
+			buf.Release()
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.NumForcedGC - before.NumForcedGC; n > 3 {
+		t.Errorf("%d collections in %d rounds that gave back what they took", n, rounds)
 	}
 }
 

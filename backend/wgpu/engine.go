@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
@@ -27,9 +28,10 @@ type engine struct {
 	pool    pool
 	batch   *batch // what has been recorded since the last was sealed
 	out     sender
-	sending bool     // a goroutine is in send
-	spare   []*batch // for reuse
-	sent    uint64   // the last batch known to have been submitted
+	sending bool      // a goroutine is in send
+	started time.Time // of the last call of startIdle
+	spare   []*batch  // for reuse
+	sent    uint64    // the last batch known to have been submitted
 	dropped []dropped
 	pacer   pacer
 	groups  groups
@@ -106,7 +108,7 @@ func (e *engine) Start() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.closed {
-		e.start()
+		e.startIdle()
 	}
 }
 
