@@ -107,6 +107,9 @@ type fold[T, S number] struct {
 	out   func(s S) T            // the result
 	state []S
 	block []S // of one block: see cols
+
+	// strided is lines, for lines of n elements that are stride elements apart, or nil.
+	strided func(state, x unsafe.Pointer, n, lines, stride int)
 }
 
 func (a *fold[T, S]) reset(n int) {
@@ -139,6 +142,26 @@ func (a *fold[T, S]) cols(x unsafe.Pointer, n, _ int) {
 		a.state[i] = a.add(a.state[i], s)
 	}
 }
+
+// linesAt takes lines of elements, one a row, that are stride elements apart.
+func (a *fold[T, S]) linesAt(x unsafe.Pointer, lines, stride int) {
+	const batch = 64 // as in cols
+	var t T
+	r := len(a.state)
+	a.block = resize(a.block, r)
+	for lines > 0 {
+		n := min(lines, batch)
+		fill(a.block, a.one)
+		a.strided(unsafe.Pointer(&a.block[0]), x, r, n, stride)
+		for i, s := range a.block {
+			a.state[i] = a.add(a.state[i], s)
+		}
+		x = unsafe.Add(x, n*stride*int(unsafe.Sizeof(t)))
+		lines -= n
+	}
+}
+
+func (a *fold[T, S]) takesLines() bool { return a.strided != nil }
 
 func (a *fold[T, S]) merge(o accumulator) {
 	for i, s := range o.(*fold[T, S]).state {

@@ -25,9 +25,10 @@ func (a *position[T]) reset(n int) {
 func (a *position[T]) rows(x unsafe.Pointer, n, pos, c int) {
 	r := pos / c
 	pos -= r * c
-	for xs := vec[T](x, n); len(xs) > 0; r++ {
+	for xs := vec[T](x, n); len(xs) > 0; {
 		m := min(c-pos, len(xs))
 		if a.extreme != nil && m >= shortAssembly {
+			m = min(m, 4*blockLen) // that are still in cache when they are looked through again
 			a.seek(r, xs[:m], pos)
 		} else {
 			i := 0
@@ -38,7 +39,9 @@ func (a *position[T]) rows(x unsafe.Pointer, n, pos, c int) {
 			}
 			a.offer(r, xs[i], int32(pos+i))
 		}
-		xs, pos = xs[m:], 0
+		if xs, pos = xs[m:], pos+m; pos == c {
+			r, pos = r+1, 0
+		}
 	}
 }
 

@@ -9,6 +9,18 @@ import (
 // castBlock returns the block function that converts elements of type from to type to, as
 // [ops.Value.Convert] does.
 func castBlock(to, from ops.DType) block {
+	if loops != nil {
+		for _, c := range loops.Casts {
+			if c.To == to.String() && c.From == from.String() {
+				return c.Block
+			}
+		}
+	}
+	return castGo(to, from)
+}
+
+// castGo is castBlock in Go.
+func castGo(to, from ops.DType) block {
 	switch {
 	case to == ops.Bool && from != ops.Bool:
 		return castTruth(from)

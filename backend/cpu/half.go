@@ -4,12 +4,17 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
 	"github.com/weft-go/weft/ops"
 )
 
 // widen converts half-precision numbers of type d to float32, exactly. The last half of z may be x.
 func widen(d ops.DType, z []float32, x []uint16) {
 	x = x[:len(z)]
+	if loops != nil && len(x) > 0 {
+		halves(d).Widen(unsafe.Pointer(&z[0]), unsafe.Pointer(&x[0]), nil, nil, len(x))
+		return
+	}
 	if d == ops.BFloat16 {
 		for i, h := range x {
 			z[i] = math.Float32frombits(uint32(h) << 16)
@@ -19,6 +24,14 @@ func widen(d ops.DType, z []float32, x []uint16) {
 	for i, h := range x {
 		z[i] = halfToFloat(h)
 	}
+}
+
+// halves returns the assembly for type d.
+func halves(d ops.DType) *asm.Halves {
+	if d == ops.BFloat16 {
+		return &loops.BFloat16
+	}
+	return &loops.Float16
 }
 
 // halfToFloat returns the value of the half-precision number with bits h, exactly, as float16.Float32 does
@@ -39,6 +52,10 @@ func halfToFloat(h uint16) float32 {
 // narrow converts float32 numbers that are exactly of type d to it.
 func narrow(d ops.DType, z []uint16, x []float32) {
 	z = z[:len(x)]
+	if loops != nil && len(x) > 0 {
+		halves(d).Narrow(unsafe.Pointer(&z[0]), unsafe.Pointer(&x[0]), nil, nil, len(x))
+		return
+	}
 	if d == ops.BFloat16 {
 		for i, f := range x {
 			z[i] = uint16(math.Float32bits(f) >> 16)
@@ -64,6 +81,10 @@ func toF16(f float32) uint16 {
 // roundHalf rounds n elements of a register to type d, if that is a half-precision one.
 func roundHalf(d ops.DType, z unsafe.Pointer, n int) {
 	if !d.IsHalf() {
+		return
+	}
+	if loops != nil {
+		halves(d).Round(z, z, nil, nil, n)
 		return
 	}
 	zs := vec[float32](z, n)

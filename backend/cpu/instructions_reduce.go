@@ -18,13 +18,13 @@ func quicken[T float32 | float64](a accumulator, r ops.ReduceOp, l *asm.Reductio
 	switch r {
 	case ops.ReduceSum:
 		f := a.(*fold[T, float64])
-		f.row, f.lines = quickRow(l.Sum, f.row), quickLines[T, float64](l.SumLines)
+		f.row, f.lines, f.strided = quickSum(l.Sum, f.row), quickLines[T, float64](l.SumLines), l.SumLines
 	case ops.ReduceMax:
 		f := a.(*fold[T, T])
-		f.row, f.lines = quickRow(l.Max, f.row), quickLines[T, T](l.MaxLines)
+		f.row, f.lines, f.strided = quickRow(l.Max, f.row), quickLines[T, T](l.MaxLines), l.MaxLines
 	case ops.ReduceMin:
 		f := a.(*fold[T, T])
-		f.row, f.lines = quickRow(l.Min, f.row), quickLines[T, T](l.MinLines)
+		f.row, f.lines, f.strided = quickRow(l.Min, f.row), quickLines[T, T](l.MinLines), l.MinLines
 	case ops.ReduceArgMax:
 		p := a.(*position[T])
 		p.extreme, p.first = l.Max, l.First
@@ -43,20 +43,37 @@ func quickRow[T, S number](f func(x unsafe.Pointer, n int) S, short func(x []T) 
 	}
 }
 
-func quickLines[T, S number](f func(state, x unsafe.Pointer, n, lines int)) func(state []S, x []T) {
+// quickSum adds long rows in pairs of parts, so that what is off does not grow with their length.
+func quickSum[T float32 | float64](f func(x unsafe.Pointer, n int) float64, short func(x []T) float64) func(x []T) float64 {
+	row := quickRow(f, short)
+	var sum func(x []T) float64
+	sum = func(x []T) float64 {
+		if len(x) > 4*blockLen {
+			h := len(x) / 2 &^ (blockLen - 1)
+			return sum(x[:h]) + sum(x[h:])
+		}
+		return row(x)
+	}
+	return sum
+}
+
+func quickLines[T, S number](f func(state, x unsafe.Pointer, n, lines, stride int)) func(state []S, x []T) {
 	return func(state []S, x []T) {
 		if lines := len(x) / len(state); lines > 0 {
-			f(unsafe.Pointer(&state[0]), unsafe.Pointer(&x[0]), len(state), lines)
+			f(unsafe.Pointer(&state[0]), unsafe.Pointer(&x[0]), len(state), lines, len(state))
 		}
 	}
 }
 
-// quickScan is scanSumQuad in assembly.
-func quickScan(z, x []float32, carry, local float64) float64 {
-	if len(x) < shortAssembly {
-		return scanSumQuad(z, x, carry, local)
+// quickScan returns scanSumQuad in assembly, for one scanner.
+func quickScan() func(z, x []float32, carry, local float64) float64 {
+	c := new([2]float64)
+	return func(z, x []float32, carry, local float64) float64 {
+		if len(x) < shortAssembly {
+			return scanSumQuad(z, x, carry, local)
+		}
+		c[0], c[1] = carry, local
+		loops.ScanSum(unsafe.Pointer(&z[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(c), len(x))
+		return c[1]
 	}
-	c := [2]float64{carry, local}
-	loops.ScanSum(unsafe.Pointer(&z[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&c), len(x))
-	return c[1]
 }

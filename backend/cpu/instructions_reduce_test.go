@@ -77,7 +77,7 @@ func testReductions[T float32 | float64](t *testing.T, r *rand.Rand, l *asm.Redu
 func TestLines(t *testing.T) {
 	sets(t, func(t *testing.T, s asm.Set) {
 		for n := 1; n < 80; n++ {
-			for _, lines := range []int{1, 2, 5} {
+			for _, lines := range []int{1, 2, 5, 8} {
 				testLines(t, &s.Loops().Float32, n, lines)
 				testLines(t, &s.Loops().Float64, n, lines)
 			}
@@ -96,16 +96,16 @@ func testLines[T float32 | float64](t *testing.T, l *asm.Reductions[T], n, lines
 	}
 	got, want := make([]float64, n+8), make([]float64, n+8)
 	sumLines(want[:n], x)
-	l.SumLines(unsafe.Pointer(&got[0]), unsafe.Pointer(&x[0]), n, lines)
+	l.SumLines(unsafe.Pointer(&got[0]), unsafe.Pointer(&x[0]), n, lines, n)
 	sameLines(t, fmt.Sprintf("sum of %d lines of %d", lines, n), got, want)
 	for _, c := range []struct {
 		name string
-		f    func(state, x unsafe.Pointer, n, lines int)
+		f    func(state, x unsafe.Pointer, n, lines, stride int)
 		twin func(state, x []T)
 	}{{"max", l.MaxLines, greatestLines[T]}, {"min", l.MinLines, leastLines[T]}} {
 		got, want := make([]T, n+8), make([]T, n+8)
 		c.twin(want[:n], x)
-		c.f(unsafe.Pointer(&got[0]), unsafe.Pointer(&x[0]), n, lines)
+		c.f(unsafe.Pointer(&got[0]), unsafe.Pointer(&x[0]), n, lines, n)
 		sameLines(t, fmt.Sprintf("%s of %d lines of %d", c.name, lines, n), got, want)
 	}
 }

@@ -244,3 +244,81 @@ func randomValue(r *rand.Rand, d ops.DType) ops.Value {
 	}
 	return ops.FloatValue(d, r.NormFloat64()*4)
 }
+
+// TestCastAssembly compares conversions in assembly with those in Go, for every length of a few vectors.
+func TestCastAssembly(t *testing.T) {
+	sets(t, func(t *testing.T, s asm.Set) {
+		r := rand.New(rand.NewPCG(10, 11))
+		for _, k := range s.Loops().Casts {
+			to, err := ops.ParseDType(k.To)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from, err := ops.ParseDType(k.From)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range 80 {
+				x, _, vals := randomBlock(r, from, n, n%5, false)
+				mem := make([]uint64, n+2)
+				want := append([]uint64(nil), mem...)
+				k.Block(unsafe.Pointer(&mem[0]), x, nil, nil, n)
+				castGo(to, from)(unsafe.Pointer(&want[0]), x, nil, nil, n)
+				for i := range n + 1 {
+					at := i * regSize(to)
+					got, w := getValue(to, unsafe.Add(unsafe.Pointer(&mem[0]), at)), getValue(to, unsafe.Add(unsafe.Pointer(&want[0]), at))
+					if got != w && (got.F == got.F || w.F == w.F) {
+						t.Fatalf("%s to %s, %d of %d: %v, want %v (of %v)", from, to, i, n, got, w, vals)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestHalvesAssembly compares the conversions of half-precision numbers with Go's: all of them, and rounding.
+func TestHalvesAssembly(t *testing.T) {
+	sets(t, func(t *testing.T, s asm.Set) {
+		r := rand.New(rand.NewPCG(12, 13))
+		for d, h := range map[ops.DType]*asm.Halves{ops.Float16: &s.Loops().Float16, ops.BFloat16: &s.Loops().BFloat16} {
+			for n := range 70 {
+				mem := make([]float32, n+1)
+				half := vec[uint16](unsafe.Pointer(&mem[0]), 2*n+2)[n : 2*n] // the last half of the result
+				bits := make([]uint16, n)
+				for i := range half {
+					half[i] = uint16(r.Uint32())
+					bits[i] = half[i]
+				}
+				if n == 0 {
+					continue
+				}
+				h.Widen(unsafe.Pointer(&mem[0]), unsafe.Pointer(&half[0]), nil, nil, n)
+				back := make([]uint16, n+1)
+				h.Narrow(unsafe.Pointer(&back[0]), unsafe.Pointer(&mem[0]), nil, nil, n)
+				for i, b := range bits {
+					want := ops.FromBits(d, uint64(b)).F
+					if got := float64(mem[i]); got != want && (got == got || want == want) {
+						t.Fatalf("%s %#x widened: %v, want %v", d, b, got, want)
+					}
+					if want == want && back[i] != b {
+						t.Fatalf("%s %#x narrowed: %#x", d, b, back[i])
+					}
+				}
+				x := make([]float32, n+1)
+				for i := range x {
+					x[i] = float32(randomValue(r, ops.Float32).F)
+				}
+				z := append([]float32(nil), x...)
+				h.Round(unsafe.Pointer(&z[0]), unsafe.Pointer(&z[0]), nil, nil, n)
+				for i := range n {
+					if want := ops.RoundFloat(d, float64(x[i])); float64(z[i]) != want && (z[i] == z[i] || want == want) {
+						t.Fatalf("%v rounded to %s: %v, want %v", x[i], d, z[i], want)
+					}
+				}
+				if back[n] != 0 || z[n] != x[n] && x[n] == x[n] {
+					t.Fatalf("%s: bytes beyond %d elements changed", d, n)
+				}
+			}
+		}
+	})
+}

@@ -77,10 +77,10 @@ func addTo[T, S term](sums []S, c []T) {
 			to := unsafe.Pointer(unsafe.SliceData(s))
 			switch c := any(c).(type) {
 			case []float32:
-				l.Float32.SumLines(to, unsafe.Pointer(unsafe.SliceData(c)), len(c), 1)
+				l.Float32.SumLines(to, unsafe.Pointer(unsafe.SliceData(c)), len(c), 1, len(c))
 				return
 			case []float64:
-				l.Float64.SumLines(to, unsafe.Pointer(unsafe.SliceData(c)), len(c), 1)
+				l.Float64.SumLines(to, unsafe.Pointer(unsafe.SliceData(c)), len(c), 1, len(c))
 				return
 			}
 		}

@@ -36,6 +36,8 @@ func (j *job) reduceRows(k backend.Kernel, e *ops.Expr, axes int, reduce bool) e
 	rp := rowsPlan{axes: axes, ordered: keepsOrder(e), wide: 512, room: 1 << 30}
 	if rk.keeps() {
 		rp.room = segment
+	} else if rk.inPlace() {
+		rp.wide = blockLen
 	}
 	layouts := j.operandLayouts()
 	o, err := rk.order(layouts, func() []domain { return rp.plan(layouts, j.lead(axes)) })

@@ -119,14 +119,9 @@ func (g *rowGroup) phase(ph int, parallel runner) error {
 	if g.r > 1 {
 		g.spreadValues(&p.elems)
 	}
-	err := parallel(g.segs, 1, func(lo, hi int) {
-		f := g.elems[ph].frame()
-		defer f.free()
-		for s := lo; s < hi; s++ {
-			g.segment(ph, s, f)
-		}
-	})
-	if err != nil {
+	if g.segs == 1 { // no closure to allocate
+		g.segments(ph, 0, 1)
+	} else if err := parallel(g.segs, 1, func(lo, hi int) { g.segments(ph, lo, hi) }); err != nil {
 		return err
 	}
 	for i, r := range p.reduces {
@@ -146,6 +141,15 @@ func combine(segs []accumulator) accumulator {
 	return segs[0]
 }
 
+// segments runs phase ph over segments lo to hi of the group.
+func (g *rowGroup) segments(ph, lo, hi int) {
+	f := g.elems[ph].frame()
+	defer f.free()
+	for s := lo; s < hi; s++ {
+		g.segment(ph, s, f)
+	}
+}
+
 // segment runs phase ph over segment s of the group.
 func (g *rowGroup) segment(ph, s int, f *frame) {
 	p := &g.kernel.phases[ph]
@@ -155,7 +159,7 @@ func (g *rowGroup) segment(ph, s int, f *frame) {
 	}
 	lo := s * g.segLen
 	hi := min(lo+g.segLen, g.n*g.c)
-	if lo >= hi {
+	if lo >= hi || g.fromMemory(ph, s, lo, hi) {
 		return
 	}
 	for k, a := range p.elems.args {

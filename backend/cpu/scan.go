@@ -97,6 +97,8 @@ type scanWork struct {
 	*job          // while it runs
 	kernel        *scanKernel
 	before, after bound
+	bare          bool      // the only result is the scan
+	apart         bool      // results share no memory with operands
 	idle          sync.Pool // of scans
 }
 
@@ -109,6 +111,7 @@ func newScanWork(k *scanKernel, p *pass, inputs, outputs int) *scanWork {
 	each := func(arg) bool { return false }
 	w.before = newBound(&k.before, p.elems, inputs, each, []source{{dtype: k.dtype, held: true}}, nil)
 	w.after = newBound(&k.after, p.elems, inputs, each, nil, outs)
+	w.bare = isCopy(&k.after.expr) && k.after.args[0].input < 0
 	return w
 }
 
@@ -132,6 +135,7 @@ func (w *scanWork) do(j *job) error {
 	if err := w.after.open(j); err != nil {
 		return err
 	}
+	w.apart = !overlaps(w.before.in, w.after.out)
 	n := w.groups()
 	// In segments every element is read twice: with two processors nothing would be won.
 	if procs := runtime.GOMAXPROCS(0); procs > 2 && n < procs && w.segs > procs && w.kernel.splits() {
@@ -241,21 +245,31 @@ func (s *scan) begin(g int) {
 	s.after.begin(s.block)
 }
 
+// place returns where the n elements from pos on are scanned to, and whether that is where they belong.
+func (s *scan) place(pos, n int, results bool) (z unsafe.Pointer, there bool) {
+	if results && s.bare && s.apart {
+		if z = s.scanWork.after.out[0].direct(pos, n); z != nil {
+			return z, true
+		}
+	}
+	return unsafe.Pointer(&s.z[0]), false
+}
+
 // segment scans segment seg of the group, which follows the one before unless the scanner says otherwise,
 // and with results writes what comes of it.
 func (s *scan) segment(seg int, results bool) {
 	lo := seg * s.segLen
 	hi := min(lo+s.segLen, s.rows*s.c)
-	z := unsafe.Pointer(&s.z[0])
 	for at := lo; at < hi; at += s.block {
 		n := min(s.block, hi-at)
 		s.before.run(s.base+at, n)
+		z, there := s.place(s.base+at, n, results)
 		if s.cols {
 			s.scanner.cols(z, s.before.held(0), n)
 		} else {
 			s.scanner.rows(z, s.before.held(0), n, at, s.c)
 		}
-		if !results {
+		if !results || there {
 			continue
 		}
 		roundHalf(s.kernel.dtype, z, n)

@@ -40,7 +40,7 @@ func newScanner(r ops.ReduceOp, d ops.DType, exclusive bool) scanner {
 		return newFloatScanner(r, scanSum[float64, float64], exclusive)
 	}
 	if loops != nil {
-		return newFloatScanner(r, quickScan, exclusive)
+		return newFloatScanner(r, quickScan(), exclusive)
 	}
 	return newFloatScanner(r, scanSumQuad, exclusive)
 }

@@ -27,6 +27,8 @@ type phase struct {
 	reduces []ops.Ref // reductions of the first results of elems
 	kept    []ops.Ref // values of the results after those
 	outs    []int     // outputs of the kernel that are the results after those
+
+	loads []int // operands of elems that its results are, if they are nothing else
 }
 
 // A part is a program cut out of a body.
@@ -68,6 +70,9 @@ func splitRows(e *ops.Expr, reduce bool) (*rowKernel, error) {
 	}
 	s.keep(k)
 	s.cut(k)
+	for i := range k.phases {
+		k.phases[i].loads = k.phases[i].loaded()
+	}
 	return k, k.compile()
 }
 

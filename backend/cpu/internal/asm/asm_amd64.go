@@ -39,7 +39,10 @@ var avx2Loops = Loops{
 		Sum: SumFloat64AVX2, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX2,
 		SumLines: SumLinesFloat64AVX2, MaxLines: MaxLinesFloat64AVX2, MinLines: MinLinesFloat64AVX2,
 	},
-	ScanSum: ScanFloat32AVX2,
+	ScanSum:  ScanFloat32AVX2,
+	Float16:  Halves{Widen: widenFloat16AVX2, Narrow: narrowFloat16AVX2, Round: roundFloat16AVX2},
+	BFloat16: Halves{Widen: widenBfloat16AVX2, Narrow: narrowBfloat16AVX2, Round: roundBfloat16AVX2},
+	Casts:    avx2Casts,
 }
 
 var avx512Loops = Loops{
@@ -58,7 +61,10 @@ var avx512Loops = Loops{
 		Sum: SumFloat64AVX512, Max: MaxFloat64AVX512, Min: MinFloat64AVX512, First: FirstFloat64AVX512,
 		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
 	},
-	ScanSum: ScanFloat32AVX512,
+	ScanSum:  ScanFloat32AVX512,
+	Float16:  Halves{Widen: widenFloat16AVX512, Narrow: narrowFloat16AVX512, Round: roundFloat16AVX512},
+	BFloat16: Halves{Widen: widenBfloat16AVX512, Narrow: narrowBfloat16AVX512, Round: roundBfloat16AVX512},
+	Casts:    avx512Casts,
 }
 
 // Loops returns the loops written for s, nil for [Generic].

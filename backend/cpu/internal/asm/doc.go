@@ -34,6 +34,12 @@ type Kernel struct {
 	Block     Block
 }
 
+// A Cast is the Block of a conversion between element types.
+type Cast struct {
+	To, From string
+	Block    Block
+}
+
 // Loops are the functions that are not elementwise.
 type Loops struct {
 	// GreatestBits returns the bits of the greatest magnitude of n float32, NaN counting as greater than numbers.
@@ -47,6 +53,16 @@ type Loops struct {
 	// ScanSum writes the running sums of n float32, each added to the two float64 at c: what comes before, and the
 	// running sum so far, which goes on.
 	ScanSum func(z, x, c unsafe.Pointer, n int)
+
+	Float16, BFloat16 Halves
+	Casts             []Cast
+}
+
+// Halves convert half-precision numbers of a type, which registers hold as float32.
+type Halves struct {
+	Widen  Block // from memory to a register
+	Narrow Block // the other way, numbers that are of the type
+	Round  Block // to numbers of the type, in a register
 }
 
 // A Product computes tiles of a product of matrices: c[i·ldc+j] = Σ a[i·lda+l]·b[l·ldb+j] for l < k. Each sum is formed by fused
@@ -70,6 +86,7 @@ type Reductions[T float32 | float64] struct {
 	// First returns the index of the first element that is the one at y, or NaN, and n if there is none.
 	First func(x, y unsafe.Pointer, n int) int
 
-	// SumLines adds lines of n elements to n float64. MaxLines and MinLines keep the greatest and least.
-	SumLines, MaxLines, MinLines func(state, x unsafe.Pointer, n, lines int)
+	// SumLines adds lines of n elements, stride elements apart, to n float64. MaxLines and MinLines keep the
+	// greatest and least.
+	SumLines, MaxLines, MinLines func(state, x unsafe.Pointer, n, lines, stride int)
 }

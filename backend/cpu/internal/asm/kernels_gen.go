@@ -215,6 +215,18 @@ var avx2Kernels = []Kernel{
 	{"sub", "int64", 1, subInt64Lone1AVX2},
 }
 
+var avx2Casts = []Cast{
+	{"float64", "float32", toFloat64Float32AVX2},
+	{"float32", "float64", toFloat32Float64AVX2},
+	{"float32", "int32", toFloat32Int32AVX2},
+	{"float64", "int32", toFloat64Int32AVX2},
+	{"int32", "float32", toInt32Float32AVX2},
+	{"float32", "uint8", toFloat32Uint8AVX2},
+	{"float32", "int8", toFloat32Int8AVX2},
+	{"int32", "uint8", toInt32Uint8AVX2},
+	{"int64", "int32", toInt64Int32AVX2},
+}
+
 var avx512Kernels = []Kernel{
 	{"exp", "float32", 0, expFloat32AVX512},
 	{"exp2", "float32", 0, exp2Float32AVX512},
@@ -424,4 +436,16 @@ var avx512Kernels = []Kernel{
 	{"sub", "int64", 0, subInt64AVX512},
 	{"sub", "int64", 2, subInt64Lone2AVX512},
 	{"sub", "int64", 1, subInt64Lone1AVX512},
+}
+
+var avx512Casts = []Cast{
+	{"float64", "float32", toFloat64Float32AVX512},
+	{"float32", "float64", toFloat32Float64AVX512},
+	{"float32", "int32", toFloat32Int32AVX512},
+	{"float64", "int32", toFloat64Int32AVX512},
+	{"int32", "float32", toInt32Float32AVX512},
+	{"float32", "uint8", toFloat32Uint8AVX512},
+	{"float32", "int8", toFloat32Int8AVX512},
+	{"int32", "uint8", toInt32Uint8AVX512},
+	{"int64", "int32", toInt64Int32AVX512},
 }

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func GreatestBitsAVX2(x unsafe.Pointer, n int) (ret uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·GreatestBitsAVX2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -19,21 +19,23 @@ TEXT ·GreatestBitsAVX2(SB), NOSPLIT, $0-24
 	JLT    one2
 
 four1:
-	VMOVUPS (AX)(DX*4), Y4
-	VANDPS  c7fffffffx8<>+0(SB), Y4, Y4
-	VPMAXUD Y4, Y0, Y0
-	VMOVUPS 32(AX)(DX*4), Y4
-	VANDPS  c7fffffffx8<>+0(SB), Y4, Y4
-	VPMAXUD Y4, Y1, Y1
-	VMOVUPS 64(AX)(DX*4), Y4
-	VANDPS  c7fffffffx8<>+0(SB), Y4, Y4
-	VPMAXUD Y4, Y2, Y2
-	VMOVUPS 96(AX)(DX*4), Y4
-	VANDPS  c7fffffffx8<>+0(SB), Y4, Y4
-	VPMAXUD Y4, Y3, Y3
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*4), Y4
+	VANDPS     c7fffffffx8<>+0(SB), Y4, Y4
+	VPMAXUD    Y4, Y0, Y0
+	VMOVUPS    32(AX)(DX*4), Y4
+	VANDPS     c7fffffffx8<>+0(SB), Y4, Y4
+	VPMAXUD    Y4, Y1, Y1
+	VMOVUPS    64(AX)(DX*4), Y4
+	VANDPS     c7fffffffx8<>+0(SB), Y4, Y4
+	VPMAXUD    Y4, Y2, Y2
+	VMOVUPS    96(AX)(DX*4), Y4
+	VANDPS     c7fffffffx8<>+0(SB), Y4, Y4
+	VPMAXUD    Y4, Y3, Y3
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -93,7 +95,7 @@ DATA ones<>+56(SB)/8, $0x0000000000000000
 GLOBL ones<>(SB), RODATA|NOPTR, $64
 
 // func SumFloat32AVX2(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·SumFloat32AVX2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -107,21 +109,22 @@ TEXT ·SumFloat32AVX2(SB), NOSPLIT, $0-24
 	JLT    one2
 
 four1:
-	VMOVUPS   (AX)(DX*4), X4
-	VCVTPS2PD X4, Y4
-	VADDPD    Y4, Y0, Y0
-	VMOVUPS   16(AX)(DX*4), X4
-	VCVTPS2PD X4, Y4
-	VADDPD    Y4, Y1, Y1
-	VMOVUPS   32(AX)(DX*4), X4
-	VCVTPS2PD X4, Y4
-	VADDPD    Y4, Y2, Y2
-	VMOVUPS   48(AX)(DX*4), X4
-	VCVTPS2PD X4, Y4
-	VADDPD    Y4, Y3, Y3
-	ADDQ      $0x00000010, DX
-	SUBQ      $0x00000010, CX
-	JGE       four1
+	VMOVUPS    (AX)(DX*4), X4
+	VCVTPS2PD  X4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPS    16(AX)(DX*4), X4
+	VCVTPS2PD  X4, Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPS    32(AX)(DX*4), X4
+	VCVTPS2PD  X4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPS    48(AX)(DX*4), X4
+	VCVTPS2PD  X4, Y4
+	VADDPD     Y4, Y3, Y3
+	PREFETCHT0 4096(AX)(DX*4)
+	ADDQ       $0x00000010, DX
+	SUBQ       $0x00000010, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x0c, CX
@@ -158,7 +161,7 @@ end4:
 	RET
 
 // func MaxFloat32AVX2(x unsafe.Pointer, n int) (ret float32)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·MaxFloat32AVX2(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -173,25 +176,27 @@ TEXT ·MaxFloat32AVX2(SB), NOSPLIT, $0-20
 	JLT     one2
 
 four1:
-	VMOVUPS (AX)(DX*4), Y5
-	VMAXPS  Y5, Y0, Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(AX)(DX*4), Y6
-	VMAXPS  Y6, Y1, Y1
-	VMOVUPS Y1, Y1
-	VCMPPS  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	VMOVUPS 64(AX)(DX*4), Y5
-	VMAXPS  Y5, Y2, Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 96(AX)(DX*4), Y6
-	VMAXPS  Y6, Y3, Y3
-	VMOVUPS Y3, Y3
-	VCMPPS  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*4), Y5
+	VMAXPS     Y5, Y0, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    32(AX)(DX*4), Y6
+	VMAXPS     Y6, Y1, Y1
+	VMOVUPS    Y1, Y1
+	VCMPPS     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	VMOVUPS    64(AX)(DX*4), Y5
+	VMAXPS     Y5, Y2, Y2
+	VMOVUPS    Y2, Y2
+	VMOVUPS    96(AX)(DX*4), Y6
+	VMAXPS     Y6, Y3, Y3
+	VMOVUPS    Y3, Y3
+	VCMPPS     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -262,7 +267,7 @@ DATA c7fc00000x8<>+28(SB)/4, $0x7fc00000
 GLOBL c7fc00000x8<>(SB), RODATA|NOPTR, $32
 
 // func MinFloat32AVX2(x unsafe.Pointer, n int) (ret float32)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·MinFloat32AVX2(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -277,25 +282,27 @@ TEXT ·MinFloat32AVX2(SB), NOSPLIT, $0-20
 	JLT     one2
 
 four1:
-	VMOVUPS (AX)(DX*4), Y5
-	VMINPS  Y5, Y0, Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(AX)(DX*4), Y6
-	VMINPS  Y6, Y1, Y1
-	VMOVUPS Y1, Y1
-	VCMPPS  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	VMOVUPS 64(AX)(DX*4), Y5
-	VMINPS  Y5, Y2, Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 96(AX)(DX*4), Y6
-	VMINPS  Y6, Y3, Y3
-	VMOVUPS Y3, Y3
-	VCMPPS  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*4), Y5
+	VMINPS     Y5, Y0, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    32(AX)(DX*4), Y6
+	VMINPS     Y6, Y1, Y1
+	VMOVUPS    Y1, Y1
+	VCMPPS     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	VMOVUPS    64(AX)(DX*4), Y5
+	VMINPS     Y5, Y2, Y2
+	VMOVUPS    Y2, Y2
+	VMOVUPS    96(AX)(DX*4), Y6
+	VMINPS     Y6, Y3, Y3
+	VMOVUPS    Y3, Y3
+	VCMPPS     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -405,84 +412,286 @@ over2:
 	VZEROUPPER
 	RET
 
-// func SumLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX
-TEXT ·SumLinesFloat32AVX2(SB), NOSPLIT, $0-32
+// func SumLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, MMX+
+TEXT ·SumLinesFloat32AVX2(SB), NOSPLIT, $8-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x02, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x04, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Y0
+	VMOVUPS    (CX)(R14*4), X1
+	VCVTPS2PD  X1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPS    (SI)(R14*4), X1
+	VCVTPS2PD  X1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPS    (DI)(R14*4), X1
+	VCVTPS2PD  X1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPS    (R8)(R14*4), X1
+	VCVTPS2PD  X1, Y1
+	VADDPD     Y1, Y0, Y0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Y0, (AX)(R14*8)
+	ADDQ       $0x04, R14
+	SUBQ       $0x04, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x04, R13
+	JLE        end5
+	LEAQ       ones<>+0(SB), R15
+	MOVQ       R13, BP
+	NEGQ       BP
+	VMOVUPS    32(R15)(BP*8), Y1
+	VMASKMOVPD (AX)(R14*8), Y1, Y0
+	LEAQ       ones<>+0(SB), R15
+	NEGQ       R13
+	VMOVUPS    32(R15)(R13*4), X3
+	VMASKMOVPS (CX)(R14*4), X3, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPS (SI)(R14*4), X3, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPS (DI)(R14*4), X3, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPS (R8)(R14*4), X3, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y0, Y0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMASKMOVPD Y0, Y1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x04, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*8), Y0
-	LEAQ    (CX)(DI*4), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), X1
+loop8:
+	VMOVUPS   (AX)(DI*8), Y0
+	VMOVUPS   (CX)(DI*4), X1
 	VCVTPS2PD X1, Y1
 	VADDPD    Y1, Y0, Y0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
 	VMOVUPS   Y0, (AX)(DI*8)
 	ADDQ      $0x04, DI
 	SUBQ      $0x04, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ       $0x04, SI
-	JLE        end3
+	JLE        end10
 	LEAQ       ones<>+0(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
-	VMOVUPS    32(R8)(R9*4), X0
+	VMOVUPS    32(R8)(R9*8), Y1
+	VMASKMOVPD (AX)(DI*8), Y1, Y0
 	LEAQ       ones<>+0(SB), R8
 	NEGQ       SI
-	VMOVUPS    32(R8)(SI*8), Y1
-	VMASKMOVPD (AX)(DI*8), Y1, Y2
-	LEAQ       (CX)(DI*4), CX
+	VMOVUPS    32(R8)(SI*4), X2
+	VMASKMOVPS (CX)(DI*4), X2, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(DI*8)
 
-line5:
-	VMASKMOVPS (CX), X0, X3
-	VCVTPS2PD  X3, Y3
-	VADDPD     Y3, Y2, Y2
-	ADDQ       DX, CX
-	DECQ       BX
-	JNZ        line5
-	VMASKMOVPD Y2, Y1, (AX)(DI*8)
+end10:
+	ADDQ BX, CX
+	JMP  lines6
 
-end3:
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MaxLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX
-TEXT ·MaxLinesFloat32AVX2(SB), NOSPLIT, $0-32
+// func MaxLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, MMX+
+TEXT ·MaxLinesFloat32AVX2(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x02, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x08, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*4), Y0
+	VMOVUPS    (CX)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMAXPS     Y1, Y0, Y3
+	VMAXPS     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (SI)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMAXPS     Y1, Y0, Y3
+	VMAXPS     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (DI)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMAXPS     Y1, Y0, Y3
+	VMAXPS     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (R8)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMAXPS     Y1, Y0, Y3
+	VMAXPS     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Y0, (AX)(R14*4)
+	ADDQ       $0x08, R14
+	SUBQ       $0x08, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x08, R13
+	JLE        end5
+	LEAQ       ones<>+0(SB), R15
+	NEGQ       R13
+	VMOVUPS    32(R15)(R13*4), Y1
+	VMASKMOVPS (AX)(R14*4), Y1, Y0
+	VMASKMOVPS (CX)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMAXPS     Y2, Y0, Y4
+	VMAXPS     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS (SI)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMAXPS     Y2, Y0, Y4
+	VMAXPS     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS (DI)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMAXPS     Y2, Y0, Y4
+	VMAXPS     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS (R8)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMAXPS     Y2, Y0, Y4
+	VMAXPS     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMASKMOVPS Y0, Y1, (AX)(R14*4)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*4), Y0
-	LEAQ    (CX)(DI*4), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Y1
+loop8:
+	VMOVUPS   (AX)(DI*4), Y0
+	VMOVUPS   (CX)(DI*4), Y1
 	VCMPPS    $0x03, Y1, Y0, Y2
 	VMAXPS    Y1, Y0, Y3
 	VMAXPS    Y0, Y1, Y4
@@ -490,62 +699,179 @@ line4:
 	VADDPS    Y1, Y0, Y0
 	VBLENDVPS Y2, Y0, Y3, Y0
 	VMOVUPS   Y0, Y0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
 	VMOVUPS   Y0, (AX)(DI*4)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ       $0x08, SI
-	JLE        end3
+	JLE        end10
 	LEAQ       ones<>+0(SB), R8
 	NEGQ       SI
-	VMOVUPS    32(R8)(SI*4), Y0
-	VMASKMOVPS (AX)(DI*4), Y0, Y1
-	LEAQ       (CX)(DI*4), CX
-
-line5:
-	VMASKMOVPS (CX), Y0, Y2
-	VCMPPS     $0x03, Y2, Y1, Y3
-	VMAXPS     Y2, Y1, Y4
-	VMAXPS     Y1, Y2, Y5
+	VMOVUPS    32(R8)(SI*4), Y1
+	VMASKMOVPS (AX)(DI*4), Y1, Y0
+	VMASKMOVPS (CX)(DI*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMAXPS     Y2, Y0, Y4
+	VMAXPS     Y0, Y2, Y5
 	VANDPS     Y5, Y4, Y4
-	VADDPS     Y2, Y1, Y1
-	VBLENDVPS  Y3, Y1, Y4, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       DX, CX
-	DECQ       BX
-	JNZ        line5
-	VMASKMOVPS Y1, Y0, (AX)(DI*4)
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS Y0, Y1, (AX)(DI*4)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MinLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX
-TEXT ·MinLinesFloat32AVX2(SB), NOSPLIT, $0-32
+// func MinLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, MMX+
+TEXT ·MinLinesFloat32AVX2(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x02, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x08, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*4), Y0
+	VMOVUPS    (CX)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMINPS     Y1, Y0, Y3
+	VMINPS     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (SI)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMINPS     Y1, Y0, Y3
+	VMINPS     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (DI)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMINPS     Y1, Y0, Y3
+	VMINPS     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (R8)(R14*4), Y1
+	VCMPPS     $0x03, Y1, Y0, Y2
+	VMINPS     Y1, Y0, Y3
+	VMINPS     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPS     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Y0, (AX)(R14*4)
+	ADDQ       $0x08, R14
+	SUBQ       $0x08, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x08, R13
+	JLE        end5
+	LEAQ       ones<>+0(SB), R15
+	NEGQ       R13
+	VMOVUPS    32(R15)(R13*4), Y1
+	VMASKMOVPS (AX)(R14*4), Y1, Y0
+	VMASKMOVPS (CX)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMINPS     Y2, Y0, Y4
+	VMINPS     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS (SI)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMINPS     Y2, Y0, Y4
+	VMINPS     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS (DI)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMINPS     Y2, Y0, Y4
+	VMINPS     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS (R8)(R14*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMINPS     Y2, Y0, Y4
+	VMINPS     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMASKMOVPS Y0, Y1, (AX)(R14*4)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*4), Y0
-	LEAQ    (CX)(DI*4), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Y1
+loop8:
+	VMOVUPS   (AX)(DI*4), Y0
+	VMOVUPS   (CX)(DI*4), Y1
 	VCMPPS    $0x03, Y1, Y0, Y2
 	VMINPS    Y1, Y0, Y3
 	VMINPS    Y0, Y1, Y4
@@ -553,43 +879,39 @@ line4:
 	VADDPS    Y1, Y0, Y0
 	VBLENDVPS Y2, Y0, Y3, Y0
 	VMOVUPS   Y0, Y0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
 	VMOVUPS   Y0, (AX)(DI*4)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ       $0x08, SI
-	JLE        end3
+	JLE        end10
 	LEAQ       ones<>+0(SB), R8
 	NEGQ       SI
-	VMOVUPS    32(R8)(SI*4), Y0
-	VMASKMOVPS (AX)(DI*4), Y0, Y1
-	LEAQ       (CX)(DI*4), CX
-
-line5:
-	VMASKMOVPS (CX), Y0, Y2
-	VCMPPS     $0x03, Y2, Y1, Y3
-	VMINPS     Y2, Y1, Y4
-	VMINPS     Y1, Y2, Y5
+	VMOVUPS    32(R8)(SI*4), Y1
+	VMASKMOVPS (AX)(DI*4), Y1, Y0
+	VMASKMOVPS (CX)(DI*4), Y1, Y2
+	VCMPPS     $0x03, Y2, Y0, Y3
+	VMINPS     Y2, Y0, Y4
+	VMINPS     Y0, Y2, Y5
 	VORPS      Y5, Y4, Y4
-	VADDPS     Y2, Y1, Y1
-	VBLENDVPS  Y3, Y1, Y4, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       DX, CX
-	DECQ       BX
-	JNZ        line5
-	VMASKMOVPS Y1, Y0, (AX)(DI*4)
+	VADDPS     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS Y0, Y1, (AX)(DI*4)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
 // func SumFloat64AVX2(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·SumFloat64AVX2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -603,17 +925,19 @@ TEXT ·SumFloat64AVX2(SB), NOSPLIT, $0-24
 	JLT    one2
 
 four1:
-	VMOVUPS (AX)(DX*8), Y4
-	VADDPD  Y4, Y0, Y0
-	VMOVUPS 32(AX)(DX*8), Y4
-	VADDPD  Y4, Y1, Y1
-	VMOVUPS 64(AX)(DX*8), Y4
-	VADDPD  Y4, Y2, Y2
-	VMOVUPS 96(AX)(DX*8), Y4
-	VADDPD  Y4, Y3, Y3
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000010, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*8), Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPS    32(AX)(DX*8), Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPS    64(AX)(DX*8), Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPS    96(AX)(DX*8), Y4
+	VADDPD     Y4, Y3, Y3
+	PREFETCHT0 4096(AX)(DX*8)
+	PREFETCHT0 4160(AX)(DX*8)
+	ADDQ       $0x00000010, DX
+	SUBQ       $0x00000010, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x0c, CX
@@ -648,7 +972,7 @@ end4:
 	RET
 
 // func MaxFloat64AVX2(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·MaxFloat64AVX2(SB), NOSPLIT, $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -663,25 +987,27 @@ TEXT ·MaxFloat64AVX2(SB), NOSPLIT, $0-24
 	JLT     one2
 
 four1:
-	VMOVUPS (AX)(DX*8), Y5
-	VMAXPD  Y5, Y0, Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(AX)(DX*8), Y6
-	VMAXPD  Y6, Y1, Y1
-	VMOVUPS Y1, Y1
-	VCMPPD  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	VMOVUPS 64(AX)(DX*8), Y5
-	VMAXPD  Y5, Y2, Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 96(AX)(DX*8), Y6
-	VMAXPD  Y6, Y3, Y3
-	VMOVUPS Y3, Y3
-	VCMPPD  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000010, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*8), Y5
+	VMAXPD     Y5, Y0, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    32(AX)(DX*8), Y6
+	VMAXPD     Y6, Y1, Y1
+	VMOVUPS    Y1, Y1
+	VCMPPD     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	VMOVUPS    64(AX)(DX*8), Y5
+	VMAXPD     Y5, Y2, Y2
+	VMOVUPS    Y2, Y2
+	VMOVUPS    96(AX)(DX*8), Y6
+	VMAXPD     Y6, Y3, Y3
+	VMOVUPS    Y3, Y3
+	VCMPPD     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	PREFETCHT0 4096(AX)(DX*8)
+	PREFETCHT0 4160(AX)(DX*8)
+	ADDQ       $0x00000010, DX
+	SUBQ       $0x00000010, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x0c, CX
@@ -742,7 +1068,7 @@ DATA c7ff8000000000001x4<>+24(SB)/8, $0x7ff8000000000001
 GLOBL c7ff8000000000001x4<>(SB), RODATA|NOPTR, $32
 
 // func MinFloat64AVX2(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·MinFloat64AVX2(SB), NOSPLIT, $0-24
 	MOVQ    x+0(FP), AX
 	MOVQ    n+8(FP), CX
@@ -757,25 +1083,27 @@ TEXT ·MinFloat64AVX2(SB), NOSPLIT, $0-24
 	JLT     one2
 
 four1:
-	VMOVUPS (AX)(DX*8), Y5
-	VMINPD  Y5, Y0, Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(AX)(DX*8), Y6
-	VMINPD  Y6, Y1, Y1
-	VMOVUPS Y1, Y1
-	VCMPPD  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	VMOVUPS 64(AX)(DX*8), Y5
-	VMINPD  Y5, Y2, Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 96(AX)(DX*8), Y6
-	VMINPD  Y6, Y3, Y3
-	VMOVUPS Y3, Y3
-	VCMPPD  $0x03, Y6, Y5, Y5
-	VORPS   Y5, Y4, Y4
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000010, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*8), Y5
+	VMINPD     Y5, Y0, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    32(AX)(DX*8), Y6
+	VMINPD     Y6, Y1, Y1
+	VMOVUPS    Y1, Y1
+	VCMPPD     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	VMOVUPS    64(AX)(DX*8), Y5
+	VMINPD     Y5, Y2, Y2
+	VMOVUPS    Y2, Y2
+	VMOVUPS    96(AX)(DX*8), Y6
+	VMINPD     Y6, Y3, Y3
+	VMOVUPS    Y3, Y3
+	VCMPPD     $0x03, Y6, Y5, Y5
+	VORPS      Y5, Y4, Y4
+	PREFETCHT0 4096(AX)(DX*8)
+	PREFETCHT0 4160(AX)(DX*8)
+	ADDQ       $0x00000010, DX
+	SUBQ       $0x00000010, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x0c, CX
@@ -879,78 +1207,268 @@ over2:
 	VZEROUPPER
 	RET
 
-// func SumLinesFloat64AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX
-TEXT ·SumLinesFloat64AVX2(SB), NOSPLIT, $0-32
+// func SumLinesFloat64AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, MMX+
+TEXT ·SumLinesFloat64AVX2(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x03, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x04, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Y0
+	VMOVUPS    (CX)(R14*8), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPS    (SI)(R14*8), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPS    (DI)(R14*8), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPS    (R8)(R14*8), Y1
+	VADDPD     Y1, Y0, Y0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPS    Y0, (AX)(R14*8)
+	ADDQ       $0x04, R14
+	SUBQ       $0x04, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x04, R13
+	JLE        end5
+	LEAQ       ones<>+0(SB), R15
+	NEGQ       R13
+	VMOVUPS    32(R15)(R13*8), Y1
+	VMASKMOVPD (AX)(R14*8), Y1, Y0
+	VMASKMOVPD (CX)(R14*8), Y1, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPD (SI)(R14*8), Y1, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPD (DI)(R14*8), Y1, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPD (R8)(R14*8), Y1, Y2
+	VADDPD     Y2, Y0, Y0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMASKMOVPD Y0, Y1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x04, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
+loop8:
 	VMOVUPS (AX)(DI*8), Y0
-	LEAQ    (CX)(DI*8), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS (R8), Y1
+	VMOVUPS (CX)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	ADDQ    DX, R8
-	DECQ    R9
-	JNZ     line4
 	VMOVUPS Y0, (AX)(DI*8)
 	ADDQ    $0x04, DI
 	SUBQ    $0x04, SI
-	JGE     loop1
+	JGE     loop8
 
-tail2:
+tail9:
 	ADDQ       $0x04, SI
-	JLE        end3
+	JLE        end10
 	LEAQ       ones<>+0(SB), R8
 	NEGQ       SI
-	VMOVUPS    32(R8)(SI*8), Y0
-	VMASKMOVPD (AX)(DI*8), Y0, Y1
-	LEAQ       (CX)(DI*8), CX
+	VMOVUPS    32(R8)(SI*8), Y1
+	VMASKMOVPD (AX)(DI*8), Y1, Y0
+	VMASKMOVPD (CX)(DI*8), Y1, Y2
+	VADDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(DI*8)
 
-line5:
-	VMASKMOVPD (CX), Y0, Y2
-	VADDPD     Y2, Y1, Y1
-	ADDQ       DX, CX
-	DECQ       BX
-	JNZ        line5
-	VMASKMOVPD Y1, Y0, (AX)(DI*8)
+end10:
+	ADDQ BX, CX
+	JMP  lines6
 
-end3:
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MaxLinesFloat64AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX
-TEXT ·MaxLinesFloat64AVX2(SB), NOSPLIT, $0-32
+// func MaxLinesFloat64AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, MMX+
+TEXT ·MaxLinesFloat64AVX2(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x03, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x04, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Y0
+	VMOVUPS    (CX)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMAXPD     Y1, Y0, Y3
+	VMAXPD     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (SI)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMAXPD     Y1, Y0, Y3
+	VMAXPD     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (DI)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMAXPD     Y1, Y0, Y3
+	VMAXPD     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (R8)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMAXPD     Y1, Y0, Y3
+	VMAXPD     Y0, Y1, Y4
+	VANDPS     Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPS    Y0, (AX)(R14*8)
+	ADDQ       $0x04, R14
+	SUBQ       $0x04, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x04, R13
+	JLE        end5
+	LEAQ       ones<>+0(SB), R15
+	NEGQ       R13
+	VMOVUPS    32(R15)(R13*8), Y1
+	VMASKMOVPD (AX)(R14*8), Y1, Y0
+	VMASKMOVPD (CX)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMAXPD     Y2, Y0, Y4
+	VMAXPD     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD (SI)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMAXPD     Y2, Y0, Y4
+	VMAXPD     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD (DI)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMAXPD     Y2, Y0, Y4
+	VMAXPD     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD (R8)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMAXPD     Y2, Y0, Y4
+	VMAXPD     Y0, Y2, Y5
+	VANDPS     Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMASKMOVPD Y0, Y1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x04, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*8), Y0
-	LEAQ    (CX)(DI*8), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Y1
+loop8:
+	VMOVUPS   (AX)(DI*8), Y0
+	VMOVUPS   (CX)(DI*8), Y1
 	VCMPPD    $0x03, Y1, Y0, Y2
 	VMAXPD    Y1, Y0, Y3
 	VMAXPD    Y0, Y1, Y4
@@ -958,62 +1476,179 @@ line4:
 	VADDPD    Y1, Y0, Y0
 	VBLENDVPS Y2, Y0, Y3, Y0
 	VMOVUPS   Y0, Y0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
 	VMOVUPS   Y0, (AX)(DI*8)
 	ADDQ      $0x04, DI
 	SUBQ      $0x04, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ       $0x04, SI
-	JLE        end3
+	JLE        end10
 	LEAQ       ones<>+0(SB), R8
 	NEGQ       SI
-	VMOVUPS    32(R8)(SI*8), Y0
-	VMASKMOVPD (AX)(DI*8), Y0, Y1
-	LEAQ       (CX)(DI*8), CX
-
-line5:
-	VMASKMOVPD (CX), Y0, Y2
-	VCMPPD     $0x03, Y2, Y1, Y3
-	VMAXPD     Y2, Y1, Y4
-	VMAXPD     Y1, Y2, Y5
+	VMOVUPS    32(R8)(SI*8), Y1
+	VMASKMOVPD (AX)(DI*8), Y1, Y0
+	VMASKMOVPD (CX)(DI*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMAXPD     Y2, Y0, Y4
+	VMAXPD     Y0, Y2, Y5
 	VANDPS     Y5, Y4, Y4
-	VADDPD     Y2, Y1, Y1
-	VBLENDVPS  Y3, Y1, Y4, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       DX, CX
-	DECQ       BX
-	JNZ        line5
-	VMASKMOVPD Y1, Y0, (AX)(DI*8)
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(DI*8)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MinLinesFloat64AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX
-TEXT ·MinLinesFloat64AVX2(SB), NOSPLIT, $0-32
+// func MinLinesFloat64AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, MMX+
+TEXT ·MinLinesFloat64AVX2(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x03, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x04, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Y0
+	VMOVUPS    (CX)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMINPD     Y1, Y0, Y3
+	VMINPD     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (SI)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMINPD     Y1, Y0, Y3
+	VMINPD     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (DI)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMINPD     Y1, Y0, Y3
+	VMINPD     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	VMOVUPS    (R8)(R14*8), Y1
+	VCMPPD     $0x03, Y1, Y0, Y2
+	VMINPD     Y1, Y0, Y3
+	VMINPD     Y0, Y1, Y4
+	VORPS      Y4, Y3, Y3
+	VADDPD     Y1, Y0, Y0
+	VBLENDVPS  Y2, Y0, Y3, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPS    Y0, (AX)(R14*8)
+	ADDQ       $0x04, R14
+	SUBQ       $0x04, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x04, R13
+	JLE        end5
+	LEAQ       ones<>+0(SB), R15
+	NEGQ       R13
+	VMOVUPS    32(R15)(R13*8), Y1
+	VMASKMOVPD (AX)(R14*8), Y1, Y0
+	VMASKMOVPD (CX)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMINPD     Y2, Y0, Y4
+	VMINPD     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD (SI)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMINPD     Y2, Y0, Y4
+	VMINPD     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD (DI)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMINPD     Y2, Y0, Y4
+	VMINPD     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD (R8)(R14*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMINPD     Y2, Y0, Y4
+	VMINPD     Y0, Y2, Y5
+	VORPS      Y5, Y4, Y4
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMASKMOVPD Y0, Y1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x04, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*8), Y0
-	LEAQ    (CX)(DI*8), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Y1
+loop8:
+	VMOVUPS   (AX)(DI*8), Y0
+	VMOVUPS   (CX)(DI*8), Y1
 	VCMPPD    $0x03, Y1, Y0, Y2
 	VMINPD    Y1, Y0, Y3
 	VMINPD    Y0, Y1, Y4
@@ -1021,37 +1656,33 @@ line4:
 	VADDPD    Y1, Y0, Y0
 	VBLENDVPS Y2, Y0, Y3, Y0
 	VMOVUPS   Y0, Y0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
 	VMOVUPS   Y0, (AX)(DI*8)
 	ADDQ      $0x04, DI
 	SUBQ      $0x04, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ       $0x04, SI
-	JLE        end3
+	JLE        end10
 	LEAQ       ones<>+0(SB), R8
 	NEGQ       SI
-	VMOVUPS    32(R8)(SI*8), Y0
-	VMASKMOVPD (AX)(DI*8), Y0, Y1
-	LEAQ       (CX)(DI*8), CX
-
-line5:
-	VMASKMOVPD (CX), Y0, Y2
-	VCMPPD     $0x03, Y2, Y1, Y3
-	VMINPD     Y2, Y1, Y4
-	VMINPD     Y1, Y2, Y5
+	VMOVUPS    32(R8)(SI*8), Y1
+	VMASKMOVPD (AX)(DI*8), Y1, Y0
+	VMASKMOVPD (CX)(DI*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y0, Y3
+	VMINPD     Y2, Y0, Y4
+	VMINPD     Y0, Y2, Y5
 	VORPS      Y5, Y4, Y4
-	VADDPD     Y2, Y1, Y1
-	VBLENDVPS  Y3, Y1, Y4, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       DX, CX
-	DECQ       BX
-	JNZ        line5
-	VMASKMOVPD Y1, Y0, (AX)(DI*8)
+	VADDPD     Y2, Y0, Y0
+	VBLENDVPS  Y3, Y0, Y4, Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(DI*8)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET

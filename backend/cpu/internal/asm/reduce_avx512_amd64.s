@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func GreatestBitsAVX512(x unsafe.Pointer, n int) (ret uint64)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·GreatestBitsAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS c7fffffffx1<>+0(SB), Z0
 	MOVQ         x+0(FP), AX
@@ -20,21 +20,25 @@ TEXT ·GreatestBitsAVX512(SB), NOSPLIT, $0-24
 	JLT          one2
 
 four1:
-	VMOVUPS (AX)(DX*4), Z5
-	VANDPS  Z0, Z5, Z5
-	VPMAXUD Z5, Z1, Z1
-	VMOVUPS 64(AX)(DX*4), Z5
-	VANDPS  Z0, Z5, Z5
-	VPMAXUD Z5, Z2, Z2
-	VMOVUPS 128(AX)(DX*4), Z5
-	VANDPS  Z0, Z5, Z5
-	VPMAXUD Z5, Z3, Z3
-	VMOVUPS 192(AX)(DX*4), Z5
-	VANDPS  Z0, Z5, Z5
-	VPMAXUD Z5, Z4, Z4
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000040, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*4), Z5
+	VANDPS     Z0, Z5, Z5
+	VPMAXUD    Z5, Z1, Z1
+	VMOVUPS    64(AX)(DX*4), Z5
+	VANDPS     Z0, Z5, Z5
+	VPMAXUD    Z5, Z2, Z2
+	VMOVUPS    128(AX)(DX*4), Z5
+	VANDPS     Z0, Z5, Z5
+	VPMAXUD    Z5, Z3, Z3
+	VMOVUPS    192(AX)(DX*4), Z5
+	VANDPS     Z0, Z5, Z5
+	VPMAXUD    Z5, Z4, Z4
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	PREFETCHT0 4224(AX)(DX*4)
+	PREFETCHT0 4288(AX)(DX*4)
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000040, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x30, CX
@@ -79,7 +83,7 @@ DATA c7fffffffx1<>+0(SB)/4, $0x7fffffff
 GLOBL c7fffffffx1<>(SB), RODATA|NOPTR, $4
 
 // func SumFloat32AVX512(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·SumFloat32AVX512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -93,21 +97,23 @@ TEXT ·SumFloat32AVX512(SB), NOSPLIT, $0-24
 	JLT    one2
 
 four1:
-	VMOVUPS   (AX)(DX*4), Y4
-	VCVTPS2PD Y4, Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPS   32(AX)(DX*4), Y4
-	VCVTPS2PD Y4, Z4
-	VADDPD    Z4, Z1, Z1
-	VMOVUPS   64(AX)(DX*4), Y4
-	VCVTPS2PD Y4, Z4
-	VADDPD    Z4, Z2, Z2
-	VMOVUPS   96(AX)(DX*4), Y4
-	VCVTPS2PD Y4, Z4
-	VADDPD    Z4, Z3, Z3
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000020, CX
-	JGE       four1
+	VMOVUPS    (AX)(DX*4), Y4
+	VCVTPS2PD  Y4, Z4
+	VADDPD     Z4, Z0, Z0
+	VMOVUPS    32(AX)(DX*4), Y4
+	VCVTPS2PD  Y4, Z4
+	VADDPD     Z4, Z1, Z1
+	VMOVUPS    64(AX)(DX*4), Y4
+	VCVTPS2PD  Y4, Z4
+	VADDPD     Z4, Z2, Z2
+	VMOVUPS    96(AX)(DX*4), Y4
+	VCVTPS2PD  Y4, Z4
+	VADDPD     Z4, Z3, Z3
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -146,7 +152,7 @@ end4:
 	RET
 
 // func MaxFloat32AVX512(x unsafe.Pointer, n int) (ret float32)
-// Requires: AVX, AVX512BW, AVX512F, BMI2
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·MaxFloat32AVX512(SB), NOSPLIT, $0-20
 	VBROADCASTSS cff800000x1<>+0(SB), Z0
 	VBROADCASTSS c7fc00000x1<>+0(SB), Z1
@@ -163,25 +169,29 @@ TEXT ·MaxFloat32AVX512(SB), NOSPLIT, $0-20
 	JLT          one2
 
 four1:
-	VMOVUPS (AX)(DX*4), Z6
-	VMAXPS  Z6, Z2, Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS 64(AX)(DX*4), Z7
-	VMAXPS  Z7, Z3, Z3
-	VMOVUPS Z3, Z3
-	VCMPPS  $0x03, Z7, Z6, K2
-	KORW    K2, K1, K1
-	VMOVUPS 128(AX)(DX*4), Z6
-	VMAXPS  Z6, Z4, Z4
-	VMOVUPS Z4, Z4
-	VMOVUPS 192(AX)(DX*4), Z7
-	VMAXPS  Z7, Z5, Z5
-	VMOVUPS Z5, Z5
-	VCMPPS  $0x03, Z7, Z6, K2
-	KORW    K2, K1, K1
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000040, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*4), Z6
+	VMAXPS     Z6, Z2, Z2
+	VMOVUPS    Z2, Z2
+	VMOVUPS    64(AX)(DX*4), Z7
+	VMAXPS     Z7, Z3, Z3
+	VMOVUPS    Z3, Z3
+	VCMPPS     $0x03, Z7, Z6, K2
+	KORW       K2, K1, K1
+	VMOVUPS    128(AX)(DX*4), Z6
+	VMAXPS     Z6, Z4, Z4
+	VMOVUPS    Z4, Z4
+	VMOVUPS    192(AX)(DX*4), Z7
+	VMAXPS     Z7, Z5, Z5
+	VMOVUPS    Z5, Z5
+	VCMPPS     $0x03, Z7, Z6, K2
+	KORW       K2, K1, K1
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	PREFETCHT0 4224(AX)(DX*4)
+	PREFETCHT0 4288(AX)(DX*4)
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000040, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x30, CX
@@ -238,7 +248,7 @@ DATA c7fc00000x1<>+0(SB)/4, $0x7fc00000
 GLOBL c7fc00000x1<>(SB), RODATA|NOPTR, $4
 
 // func MinFloat32AVX512(x unsafe.Pointer, n int) (ret float32)
-// Requires: AVX, AVX512BW, AVX512F, BMI2
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·MinFloat32AVX512(SB), NOSPLIT, $0-20
 	VBROADCASTSS cff800000x1<>+0(SB), Z0
 	VBROADCASTSS c7f800000x1<>+0(SB), Z0
@@ -256,25 +266,29 @@ TEXT ·MinFloat32AVX512(SB), NOSPLIT, $0-20
 	JLT          one2
 
 four1:
-	VMOVUPS (AX)(DX*4), Z7
-	VMINPS  Z7, Z3, Z3
-	VMOVUPS Z3, Z3
-	VMOVUPS 64(AX)(DX*4), Z8
-	VMINPS  Z8, Z4, Z4
-	VMOVUPS Z4, Z4
-	VCMPPS  $0x03, Z8, Z7, K2
-	KORW    K2, K1, K1
-	VMOVUPS 128(AX)(DX*4), Z7
-	VMINPS  Z7, Z5, Z5
-	VMOVUPS Z5, Z5
-	VMOVUPS 192(AX)(DX*4), Z8
-	VMINPS  Z8, Z6, Z6
-	VMOVUPS Z6, Z6
-	VCMPPS  $0x03, Z8, Z7, K2
-	KORW    K2, K1, K1
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000040, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*4), Z7
+	VMINPS     Z7, Z3, Z3
+	VMOVUPS    Z3, Z3
+	VMOVUPS    64(AX)(DX*4), Z8
+	VMINPS     Z8, Z4, Z4
+	VMOVUPS    Z4, Z4
+	VCMPPS     $0x03, Z8, Z7, K2
+	KORW       K2, K1, K1
+	VMOVUPS    128(AX)(DX*4), Z7
+	VMINPS     Z7, Z5, Z5
+	VMOVUPS    Z5, Z5
+	VMOVUPS    192(AX)(DX*4), Z8
+	VMINPS     Z8, Z6, Z6
+	VMOVUPS    Z6, Z6
+	VCMPPS     $0x03, Z8, Z7, K2
+	KORW       K2, K1, K1
+	PREFETCHT0 4096(AX)(DX*4)
+	PREFETCHT0 4160(AX)(DX*4)
+	PREFETCHT0 4224(AX)(DX*4)
+	PREFETCHT0 4288(AX)(DX*4)
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000040, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x30, CX
@@ -376,179 +390,458 @@ over2:
 	VZEROUPPER
 	RET
 
-// func SumLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·SumLinesFloat32AVX512(SB), NOSPLIT, $0-32
+// func SumLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·SumLinesFloat32AVX512(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x02, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x08, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Z0
+	VMOVUPS    (CX)(R14*4), Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS    (SI)(R14*4), Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS    (DI)(R14*4), Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS    (R8)(R14*4), Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Z0, (AX)(R14*8)
+	ADDQ       $0x08, R14
+	SUBQ       $0x08, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x08, R13
+	JLE        end5
+	MOVQ       $-1, R15
+	BZHIQ      R13, R15, R15
+	KMOVQ      R15, K1
+	VMOVUPD.Z  (AX)(R14*8), K1, Z0
+	VMOVUPS.Z  (CX)(R14*4), K1, Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS.Z  (SI)(R14*4), K1, Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS.Z  (DI)(R14*4), K1, Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS.Z  (R8)(R14*4), K1, Y1
+	VCVTPS2PD  Y1, Z1
+	VADDPD     Z1, Z0, Z0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPD    Z0, K1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*8), Z0
-	LEAQ    (CX)(DI*4), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Y1
+loop8:
+	VMOVUPS   (AX)(DI*8), Z0
+	VMOVUPS   (CX)(DI*4), Y1
 	VCVTPS2PD Y1, Z1
 	VADDPD    Z1, Z0, Z0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
 	VMOVUPS   Z0, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ      $0x08, SI
-	JLE       end3
+	JLE       end10
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVQ     R8, K1
 	VMOVUPD.Z (AX)(DI*8), K1, Z0
-	LEAQ      (CX)(DI*4), CX
-
-line5:
-	VMOVUPS.Z (CX), K1, Y1
+	VMOVUPS.Z (CX)(DI*4), K1, Y1
 	VCVTPS2PD Y1, Z1
 	VADDPD    Z1, Z0, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       line5
 	VMOVUPD   Z0, K1, (AX)(DI*8)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MaxLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
-TEXT ·MaxLinesFloat32AVX512(SB), NOSPLIT, $0-32
+// func MaxLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·MaxLinesFloat32AVX512(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x02, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x10, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*4), Z0
+	VMOVUPS    (CX)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z3
+	VMOVUPS    Z3, Z0
+	VMOVUPS    (SI)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z4
+	VMOVUPS    Z4, Z0
+	VMOVUPS    (DI)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z5
+	VMOVUPS    Z5, Z0
+	VMOVUPS    (R8)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z6
+	VMOVUPS    Z6, Z0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Z0, (AX)(R14*4)
+	ADDQ       $0x10, R14
+	SUBQ       $0x10, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x10, R13
+	JLE        end5
+	MOVQ       $-1, R15
+	BZHIQ      R13, R15, R15
+	KMOVQ      R15, K1
+	VMOVUPS.Z  (AX)(R14*4), K1, Z0
+	VMOVUPS.Z  (CX)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z7
+	VMOVUPS    Z7, Z0
+	VMOVUPS.Z  (SI)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z8
+	VMOVUPS    Z8, Z0
+	VMOVUPS.Z  (DI)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z9
+	VMOVUPS    Z9, Z0
+	VMOVUPS.Z  (R8)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x05, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z10
+	VMOVUPS    Z10, Z0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Z0, K1, (AX)(R14*4)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x10, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*4), Z0
-	LEAQ    (CX)(DI*4), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Z1
+loop8:
+	VMOVUPS   (AX)(DI*4), Z0
+	VMOVUPS   (CX)(DI*4), Z1
 	VCMPPS    $0x03, Z1, Z0, K1
 	VRANGEPS  $0x05, Z1, Z0, Z2
 	VADDPS    Z1, Z0, Z0
-	VBLENDMPS Z0, Z2, K1, Z3
-	VMOVUPS   Z3, Z0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
+	VBLENDMPS Z0, Z2, K1, Z11
+	VMOVUPS   Z11, Z0
 	VMOVUPS   Z0, (AX)(DI*4)
 	ADDQ      $0x10, DI
 	SUBQ      $0x10, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ      $0x10, SI
-	JLE       end3
+	JLE       end10
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVQ     R8, K1
 	VMOVUPS.Z (AX)(DI*4), K1, Z0
-	LEAQ      (CX)(DI*4), CX
-
-line5:
-	VMOVUPS.Z (CX), K1, Z1
+	VMOVUPS.Z (CX)(DI*4), K1, Z1
 	VCMPPS    $0x03, Z1, Z0, K2
 	VRANGEPS  $0x05, Z1, Z0, Z2
 	VADDPS    Z1, Z0, Z0
-	VBLENDMPS Z0, Z2, K2, Z4
-	VMOVUPS   Z4, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       line5
+	VBLENDMPS Z0, Z2, K2, Z12
+	VMOVUPS   Z12, Z0
 	VMOVUPS   Z0, K1, (AX)(DI*4)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MinLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
-TEXT ·MinLinesFloat32AVX512(SB), NOSPLIT, $0-32
+// func MinLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·MinLinesFloat32AVX512(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x02, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x10, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*4), Z0
+	VMOVUPS    (CX)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z3
+	VMOVUPS    Z3, Z0
+	VMOVUPS    (SI)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z4
+	VMOVUPS    Z4, Z0
+	VMOVUPS    (DI)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z5
+	VMOVUPS    Z5, Z0
+	VMOVUPS    (R8)(R14*4), Z1
+	VCMPPS     $0x03, Z1, Z0, K1
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K1, Z6
+	VMOVUPS    Z6, Z0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Z0, (AX)(R14*4)
+	ADDQ       $0x10, R14
+	SUBQ       $0x10, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x10, R13
+	JLE        end5
+	MOVQ       $-1, R15
+	BZHIQ      R13, R15, R15
+	KMOVQ      R15, K1
+	VMOVUPS.Z  (AX)(R14*4), K1, Z0
+	VMOVUPS.Z  (CX)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z7
+	VMOVUPS    Z7, Z0
+	VMOVUPS.Z  (SI)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z8
+	VMOVUPS    Z8, Z0
+	VMOVUPS.Z  (DI)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z9
+	VMOVUPS    Z9, Z0
+	VMOVUPS.Z  (R8)(R14*4), K1, Z1
+	VCMPPS     $0x03, Z1, Z0, K2
+	VRANGEPS   $0x04, Z1, Z0, Z2
+	VADDPS     Z1, Z0, Z0
+	VBLENDMPS  Z0, Z2, K2, Z10
+	VMOVUPS    Z10, Z0
+	PREFETCHT0 (R9)(R14*4)
+	PREFETCHT0 (R10)(R14*4)
+	PREFETCHT0 (R11)(R14*4)
+	PREFETCHT0 (R12)(R14*4)
+	VMOVUPS    Z0, K1, (AX)(R14*4)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x10, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*4), Z0
-	LEAQ    (CX)(DI*4), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Z1
+loop8:
+	VMOVUPS   (AX)(DI*4), Z0
+	VMOVUPS   (CX)(DI*4), Z1
 	VCMPPS    $0x03, Z1, Z0, K1
 	VRANGEPS  $0x04, Z1, Z0, Z2
 	VADDPS    Z1, Z0, Z0
-	VBLENDMPS Z0, Z2, K1, Z3
-	VMOVUPS   Z3, Z0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
+	VBLENDMPS Z0, Z2, K1, Z11
+	VMOVUPS   Z11, Z0
 	VMOVUPS   Z0, (AX)(DI*4)
 	ADDQ      $0x10, DI
 	SUBQ      $0x10, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ      $0x10, SI
-	JLE       end3
+	JLE       end10
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVQ     R8, K1
 	VMOVUPS.Z (AX)(DI*4), K1, Z0
-	LEAQ      (CX)(DI*4), CX
-
-line5:
-	VMOVUPS.Z (CX), K1, Z1
+	VMOVUPS.Z (CX)(DI*4), K1, Z1
 	VCMPPS    $0x03, Z1, Z0, K2
 	VRANGEPS  $0x04, Z1, Z0, Z2
 	VADDPS    Z1, Z0, Z0
-	VBLENDMPS Z0, Z2, K2, Z4
-	VMOVUPS   Z4, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       line5
+	VBLENDMPS Z0, Z2, K2, Z12
+	VMOVUPS   Z12, Z0
 	VMOVUPS   Z0, K1, (AX)(DI*4)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
 // func SumFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·SumFloat64AVX512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -562,17 +855,21 @@ TEXT ·SumFloat64AVX512(SB), NOSPLIT, $0-24
 	JLT    one2
 
 four1:
-	VMOVUPS (AX)(DX*8), Z4
-	VADDPD  Z4, Z0, Z0
-	VMOVUPS 64(AX)(DX*8), Z4
-	VADDPD  Z4, Z1, Z1
-	VMOVUPS 128(AX)(DX*8), Z4
-	VADDPD  Z4, Z2, Z2
-	VMOVUPS 192(AX)(DX*8), Z4
-	VADDPD  Z4, Z3, Z3
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*8), Z4
+	VADDPD     Z4, Z0, Z0
+	VMOVUPS    64(AX)(DX*8), Z4
+	VADDPD     Z4, Z1, Z1
+	VMOVUPS    128(AX)(DX*8), Z4
+	VADDPD     Z4, Z2, Z2
+	VMOVUPS    192(AX)(DX*8), Z4
+	VADDPD     Z4, Z3, Z3
+	PREFETCHT0 4096(AX)(DX*8)
+	PREFETCHT0 4160(AX)(DX*8)
+	PREFETCHT0 4224(AX)(DX*8)
+	PREFETCHT0 4288(AX)(DX*8)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -609,7 +906,7 @@ end4:
 	RET
 
 // func MaxFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX, AVX512BW, AVX512F, BMI2
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·MaxFloat64AVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSD cfff0000000000000x1<>+0(SB), Z0
 	VBROADCASTSD c7ff8000000000001x1<>+0(SB), Z1
@@ -626,25 +923,29 @@ TEXT ·MaxFloat64AVX512(SB), NOSPLIT, $0-24
 	JLT          one2
 
 four1:
-	VMOVUPS (AX)(DX*8), Z6
-	VMAXPD  Z6, Z2, Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS 64(AX)(DX*8), Z7
-	VMAXPD  Z7, Z3, Z3
-	VMOVUPS Z3, Z3
-	VCMPPD  $0x03, Z7, Z6, K2
-	KORW    K2, K1, K1
-	VMOVUPS 128(AX)(DX*8), Z6
-	VMAXPD  Z6, Z4, Z4
-	VMOVUPS Z4, Z4
-	VMOVUPS 192(AX)(DX*8), Z7
-	VMAXPD  Z7, Z5, Z5
-	VMOVUPS Z5, Z5
-	VCMPPD  $0x03, Z7, Z6, K2
-	KORW    K2, K1, K1
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*8), Z6
+	VMAXPD     Z6, Z2, Z2
+	VMOVUPS    Z2, Z2
+	VMOVUPS    64(AX)(DX*8), Z7
+	VMAXPD     Z7, Z3, Z3
+	VMOVUPS    Z3, Z3
+	VCMPPD     $0x03, Z7, Z6, K2
+	KORW       K2, K1, K1
+	VMOVUPS    128(AX)(DX*8), Z6
+	VMAXPD     Z6, Z4, Z4
+	VMOVUPS    Z4, Z4
+	VMOVUPS    192(AX)(DX*8), Z7
+	VMAXPD     Z7, Z5, Z5
+	VMOVUPS    Z5, Z5
+	VCMPPD     $0x03, Z7, Z6, K2
+	KORW       K2, K1, K1
+	PREFETCHT0 4096(AX)(DX*8)
+	PREFETCHT0 4160(AX)(DX*8)
+	PREFETCHT0 4224(AX)(DX*8)
+	PREFETCHT0 4288(AX)(DX*8)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -699,7 +1000,7 @@ DATA c7ff8000000000001x1<>+0(SB)/8, $0x7ff8000000000001
 GLOBL c7ff8000000000001x1<>(SB), RODATA|NOPTR, $8
 
 // func MinFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
-// Requires: AVX, AVX512BW, AVX512F, BMI2
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·MinFloat64AVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSD cfff0000000000000x1<>+0(SB), Z0
 	VBROADCASTSD c7ff0000000000000x1<>+0(SB), Z0
@@ -717,25 +1018,29 @@ TEXT ·MinFloat64AVX512(SB), NOSPLIT, $0-24
 	JLT          one2
 
 four1:
-	VMOVUPS (AX)(DX*8), Z7
-	VMINPD  Z7, Z3, Z3
-	VMOVUPS Z3, Z3
-	VMOVUPS 64(AX)(DX*8), Z8
-	VMINPD  Z8, Z4, Z4
-	VMOVUPS Z4, Z4
-	VCMPPD  $0x03, Z8, Z7, K2
-	KORW    K2, K1, K1
-	VMOVUPS 128(AX)(DX*8), Z7
-	VMINPD  Z7, Z5, Z5
-	VMOVUPS Z5, Z5
-	VMOVUPS 192(AX)(DX*8), Z8
-	VMINPD  Z8, Z6, Z6
-	VMOVUPS Z6, Z6
-	VCMPPD  $0x03, Z8, Z7, K2
-	KORW    K2, K1, K1
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	JGE     four1
+	VMOVUPS    (AX)(DX*8), Z7
+	VMINPD     Z7, Z3, Z3
+	VMOVUPS    Z3, Z3
+	VMOVUPS    64(AX)(DX*8), Z8
+	VMINPD     Z8, Z4, Z4
+	VMOVUPS    Z4, Z4
+	VCMPPD     $0x03, Z8, Z7, K2
+	KORW       K2, K1, K1
+	VMOVUPS    128(AX)(DX*8), Z7
+	VMINPD     Z7, Z5, Z5
+	VMOVUPS    Z5, Z5
+	VMOVUPS    192(AX)(DX*8), Z8
+	VMINPD     Z8, Z6, Z6
+	VMOVUPS    Z6, Z6
+	VCMPPD     $0x03, Z8, Z7, K2
+	KORW       K2, K1, K1
+	PREFETCHT0 4096(AX)(DX*8)
+	PREFETCHT0 4160(AX)(DX*8)
+	PREFETCHT0 4224(AX)(DX*8)
+	PREFETCHT0 4288(AX)(DX*8)
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000020, CX
+	JGE        four1
 
 one2:
 	ADDQ $0x18, CX
@@ -835,171 +1140,442 @@ over2:
 	VZEROUPPER
 	RET
 
-// func SumLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2
-TEXT ·SumLinesFloat64AVX512(SB), NOSPLIT, $0-32
+// func SumLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·SumLinesFloat64AVX512(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x03, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x08, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Z0
+	VMOVUPS    (CX)(R14*8), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS    (SI)(R14*8), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS    (DI)(R14*8), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPS    (R8)(R14*8), Z1
+	VADDPD     Z1, Z0, Z0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPS    Z0, (AX)(R14*8)
+	ADDQ       $0x08, R14
+	SUBQ       $0x08, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x08, R13
+	JLE        end5
+	MOVQ       $-1, R15
+	BZHIQ      R13, R15, R15
+	KMOVQ      R15, K1
+	VMOVUPD.Z  (AX)(R14*8), K1, Z0
+	VMOVUPD.Z  (CX)(R14*8), K1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD.Z  (SI)(R14*8), K1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD.Z  (DI)(R14*8), K1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD.Z  (R8)(R14*8), K1, Z1
+	VADDPD     Z1, Z0, Z0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPD    Z0, K1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
+loop8:
 	VMOVUPS (AX)(DI*8), Z0
-	LEAQ    (CX)(DI*8), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS (R8), Z1
+	VMOVUPS (CX)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	ADDQ    DX, R8
-	DECQ    R9
-	JNZ     line4
 	VMOVUPS Z0, (AX)(DI*8)
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
-	JGE     loop1
+	JGE     loop8
 
-tail2:
+tail9:
 	ADDQ      $0x08, SI
-	JLE       end3
+	JLE       end10
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVQ     R8, K1
 	VMOVUPD.Z (AX)(DI*8), K1, Z0
-	LEAQ      (CX)(DI*8), CX
-
-line5:
-	VMOVUPD.Z (CX), K1, Z1
+	VMOVUPD.Z (CX)(DI*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       line5
 	VMOVUPD   Z0, K1, (AX)(DI*8)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MaxLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
-TEXT ·MaxLinesFloat64AVX512(SB), NOSPLIT, $0-32
+// func MaxLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·MaxLinesFloat64AVX512(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x03, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x08, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Z0
+	VMOVUPS    (CX)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z3
+	VMOVUPS    Z3, Z0
+	VMOVUPS    (SI)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z4
+	VMOVUPS    Z4, Z0
+	VMOVUPS    (DI)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z5
+	VMOVUPS    Z5, Z0
+	VMOVUPS    (R8)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z6
+	VMOVUPS    Z6, Z0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPS    Z0, (AX)(R14*8)
+	ADDQ       $0x08, R14
+	SUBQ       $0x08, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x08, R13
+	JLE        end5
+	MOVQ       $-1, R15
+	BZHIQ      R13, R15, R15
+	KMOVQ      R15, K1
+	VMOVUPD.Z  (AX)(R14*8), K1, Z0
+	VMOVUPD.Z  (CX)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z7
+	VMOVUPS    Z7, Z0
+	VMOVUPD.Z  (SI)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z8
+	VMOVUPS    Z8, Z0
+	VMOVUPD.Z  (DI)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z9
+	VMOVUPS    Z9, Z0
+	VMOVUPD.Z  (R8)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x05, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z10
+	VMOVUPS    Z10, Z0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPD    Z0, K1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*8), Z0
-	LEAQ    (CX)(DI*8), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Z1
+loop8:
+	VMOVUPS   (AX)(DI*8), Z0
+	VMOVUPS   (CX)(DI*8), Z1
 	VCMPPD    $0x03, Z1, Z0, K1
 	VRANGEPD  $0x05, Z1, Z0, Z2
 	VADDPD    Z1, Z0, Z0
-	VBLENDMPD Z0, Z2, K1, Z3
-	VMOVUPS   Z3, Z0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
+	VBLENDMPD Z0, Z2, K1, Z11
+	VMOVUPS   Z11, Z0
 	VMOVUPS   Z0, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ      $0x08, SI
-	JLE       end3
+	JLE       end10
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVQ     R8, K1
 	VMOVUPD.Z (AX)(DI*8), K1, Z0
-	LEAQ      (CX)(DI*8), CX
-
-line5:
-	VMOVUPD.Z (CX), K1, Z1
+	VMOVUPD.Z (CX)(DI*8), K1, Z1
 	VCMPPD    $0x03, Z1, Z0, K2
 	VRANGEPD  $0x05, Z1, Z0, Z2
 	VADDPD    Z1, Z0, Z0
-	VBLENDMPD Z0, Z2, K2, Z4
-	VMOVUPS   Z4, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       line5
+	VBLENDMPD Z0, Z2, K2, Z12
+	VMOVUPS   Z12, Z0
 	VMOVUPD   Z0, K1, (AX)(DI*8)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
-// func MinLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
-TEXT ·MinLinesFloat64AVX512(SB), NOSPLIT, $0-32
+// func MinLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·MinLinesFloat64AVX512(SB), NOSPLIT, $0-40
 	MOVQ state+0(FP), AX
 	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	MOVQ lines+24(FP), BX
-	SHLQ $0x03, DX
+	MOVQ lines+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+
+lines1:
+	SUBQ $0x04, DX
+	JLT  done2
+	MOVQ CX, SI
+	ADDQ BX, SI
+	MOVQ SI, DI
+	ADDQ BX, DI
+	MOVQ DI, R8
+	ADDQ BX, R8
+	MOVQ R8, R9
+	ADDQ BX, R9
+	MOVQ R9, R10
+	ADDQ BX, R10
+	MOVQ R10, R11
+	ADDQ BX, R11
+	MOVQ R11, R12
+	ADDQ BX, R12
+	MOVQ n+16(FP), R13
+	XORQ R14, R14
+	SUBQ $0x08, R13
+	CMPQ R13, $0x00
+	JLT  tail4
+
+loop3:
+	VMOVUPS    (AX)(R14*8), Z0
+	VMOVUPS    (CX)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z3
+	VMOVUPS    Z3, Z0
+	VMOVUPS    (SI)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z4
+	VMOVUPS    Z4, Z0
+	VMOVUPS    (DI)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z5
+	VMOVUPS    Z5, Z0
+	VMOVUPS    (R8)(R14*8), Z1
+	VCMPPD     $0x03, Z1, Z0, K1
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K1, Z6
+	VMOVUPS    Z6, Z0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPS    Z0, (AX)(R14*8)
+	ADDQ       $0x08, R14
+	SUBQ       $0x08, R13
+	JGE        loop3
+
+tail4:
+	ADDQ       $0x08, R13
+	JLE        end5
+	MOVQ       $-1, R15
+	BZHIQ      R13, R15, R15
+	KMOVQ      R15, K1
+	VMOVUPD.Z  (AX)(R14*8), K1, Z0
+	VMOVUPD.Z  (CX)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z7
+	VMOVUPS    Z7, Z0
+	VMOVUPD.Z  (SI)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z8
+	VMOVUPS    Z8, Z0
+	VMOVUPD.Z  (DI)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z9
+	VMOVUPS    Z9, Z0
+	VMOVUPD.Z  (R8)(R14*8), K1, Z1
+	VCMPPD     $0x03, Z1, Z0, K2
+	VRANGEPD   $0x04, Z1, Z0, Z2
+	VADDPD     Z1, Z0, Z0
+	VBLENDMPD  Z0, Z2, K2, Z10
+	VMOVUPS    Z10, Z0
+	PREFETCHT0 (R9)(R14*8)
+	PREFETCHT0 (R10)(R14*8)
+	PREFETCHT0 (R11)(R14*8)
+	PREFETCHT0 (R12)(R14*8)
+	VMOVUPD    Z0, K1, (AX)(R14*8)
+
+end5:
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	ADDQ BX, CX
+	JMP  lines1
+
+done2:
+	ADDQ $0x04, DX
+
+lines6:
+	SUBQ $0x01, DX
+	JLT  done7
 	MOVQ n+16(FP), SI
 	XORQ DI, DI
 	SUBQ $0x08, SI
 	CMPQ SI, $0x00
-	JLT  tail2
+	JLT  tail9
 
-loop1:
-	VMOVUPS (AX)(DI*8), Z0
-	LEAQ    (CX)(DI*8), R8
-	MOVQ    BX, R9
-
-line4:
-	VMOVUPS   (R8), Z1
+loop8:
+	VMOVUPS   (AX)(DI*8), Z0
+	VMOVUPS   (CX)(DI*8), Z1
 	VCMPPD    $0x03, Z1, Z0, K1
 	VRANGEPD  $0x04, Z1, Z0, Z2
 	VADDPD    Z1, Z0, Z0
-	VBLENDMPD Z0, Z2, K1, Z3
-	VMOVUPS   Z3, Z0
-	ADDQ      DX, R8
-	DECQ      R9
-	JNZ       line4
+	VBLENDMPD Z0, Z2, K1, Z11
+	VMOVUPS   Z11, Z0
 	VMOVUPS   Z0, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JGE       loop1
+	JGE       loop8
 
-tail2:
+tail9:
 	ADDQ      $0x08, SI
-	JLE       end3
+	JLE       end10
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVQ     R8, K1
 	VMOVUPD.Z (AX)(DI*8), K1, Z0
-	LEAQ      (CX)(DI*8), CX
-
-line5:
-	VMOVUPD.Z (CX), K1, Z1
+	VMOVUPD.Z (CX)(DI*8), K1, Z1
 	VCMPPD    $0x03, Z1, Z0, K2
 	VRANGEPD  $0x04, Z1, Z0, Z2
 	VADDPD    Z1, Z0, Z0
-	VBLENDMPD Z0, Z2, K2, Z4
-	VMOVUPS   Z4, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       line5
+	VBLENDMPD Z0, Z2, K2, Z12
+	VMOVUPS   Z12, Z0
 	VMOVUPD   Z0, K1, (AX)(DI*8)
 
-end3:
+end10:
+	ADDQ BX, CX
+	JMP  lines6
+
+done7:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET

@@ -34,17 +34,17 @@ func FirstFloat32AVX512(x unsafe.Pointer, y unsafe.Pointer, n int) (ret int)
 // SumLinesFloat32AVX512 adds lines of n elements to n float64.
 //
 //go:noescape
-func SumLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
+func SumLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
 
 // MaxLinesFloat32AVX512 makes of n elements the greatest or least of them and lines of others.
 //
 //go:noescape
-func MaxLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
+func MaxLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
 
 // MinLinesFloat32AVX512 makes of n elements the greatest or least of them and lines of others.
 //
 //go:noescape
-func MinLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
+func MinLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
 
 // SumFloat64AVX512 returns the sum of n elements.
 //
@@ -69,14 +69,14 @@ func FirstFloat64AVX512(x unsafe.Pointer, y unsafe.Pointer, n int) (ret int)
 // SumLinesFloat64AVX512 adds lines of n elements to n float64.
 //
 //go:noescape
-func SumLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
+func SumLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
 
 // MaxLinesFloat64AVX512 makes of n elements the greatest or least of them and lines of others.
 //
 //go:noescape
-func MaxLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
+func MaxLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)
 
 // MinLinesFloat64AVX512 makes of n elements the greatest or least of them and lines of others.
 //
 //go:noescape
-func MinLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int)
+func MinLinesFloat64AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines int, stride int)

@@ -59,10 +59,11 @@ type loop struct {
 	rest  reg.GPVirtual // elements of the last vector
 	masks map[int]val   // of its lanes, by their size
 	names [4]string
+	elem  int // bytes of an element that a reduction reads
 }
 
-// elementwise emits k, and enters it in ks.
-func (s *set) elementwise(ks *kernels, k kernel) {
+// elementwise emits k, enters it in ks if that is not nil, and returns its name.
+func (s *set) elementwise(ks *kernels, k kernel) string {
 	lone := 0
 	for i, in := range k.in {
 		if in.lone {
@@ -78,9 +79,12 @@ func (s *set) elementwise(ks *kernels, k kernel) {
 		l := &loop{gen: g, k: &k, lanes: s.bytes() / k.lane, names: [4]string{"z", "x", "y", "w"}}
 		l.emit()
 	})
-	for _, d := range append([]string{k.dtype}, k.also...) {
-		ks.list = append(ks.list, entry{set: s.name(), op: k.op, dtype: d, lone: lone, fn: name})
+	if ks != nil {
+		for _, d := range append([]string{k.dtype}, k.also...) {
+			ks.list = append(ks.list, entry{set: s.name(), op: k.op, dtype: d, lone: lone, fn: name})
+		}
 	}
+	return name
 }
 
 func (s *set) suffix() string {

@@ -26,6 +26,7 @@ var families = []struct {
 	{"reduce", reduceKernels},
 	{"scan", scanKernels},
 	{"gemm", gemmKernels},
+	{"cast", castKernels},
 }
 
 func main() {
@@ -76,7 +77,10 @@ func (s *set) write(dir, family string) error {
 }
 
 // kernels are the entries of the table of elementwise kernels.
-type kernels struct{ list []entry }
+type kernels struct {
+	list  []entry
+	casts []entry // op is the type they convert to
+}
 
 type entry struct {
 	set, op, dtype string
@@ -92,6 +96,12 @@ func (ks *kernels) write(dir string) error {
 		for _, e := range ks.list {
 			if e.set == set {
 				fmt.Fprintf(&b, "{%q, %q, %d, %s},\n", e.op, e.dtype, e.lone, e.fn)
+			}
+		}
+		fmt.Fprintf(&b, "}\n\nvar %sCasts = []Cast{\n", set)
+		for _, e := range ks.casts {
+			if e.set == set {
+				fmt.Fprintf(&b, "{%q, %q, %s},\n", e.op, e.dtype, e.fn)
 			}
 		}
 		fmt.Fprint(&b, "}\n\n")

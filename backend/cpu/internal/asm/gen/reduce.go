@@ -46,6 +46,11 @@ func (l *loop) vectors(next func(acc, offset int, part, four bool)) {
 	for i := range unroll {
 		next(i, i*l.lanes, false, true)
 	}
+	for ahead := 4096; ahead < 4096+unroll*l.lanes*l.elem; ahead += 64 { // processors do not look beyond a page
+		m := l.address(1, l.elem)
+		m.Disp = ahead
+		l.PREFETCHT0(m)
+	}
 	l.ADDQ(operand.U32(unroll*l.lanes), l.at)
 	l.SUBQ(operand.U32(unroll*l.lanes), l.rest)
 	l.JGE(operand.LabelRef(four))
@@ -68,7 +73,7 @@ func (l *loop) vectors(next func(acc, offset int, part, four bool)) {
 func (l *loop) vectorAt(size, offset int, part bool) val {
 	x := l.sized(size * l.lanes)
 	m := l.address(1, size)
-	m.Disp = offset * size
+	m.Disp, l.elem = offset*size, size
 	l.move(m, x, size, part, true)
 	return x
 }
@@ -280,57 +285,94 @@ func (s *set) greatestBits() {
 	})
 }
 
-// lines emits next for each vector of columns: combine is emitted in the loop over the lines, for where the
-// vector of this line is.
-func (s *set) lines(name, doc string, lane, stateSize, size int, combine func(l *loop, state, x val, part bool)) {
+// lines emits a function that combines lines of n elements, stride elements apart, with n states.
+func (s *set) lines(name, doc string, lane, stateSize, size int, combine func(l *loop, state, x val)) {
 	name += s.suffix()
-	sig := signature([]string{"state", "x"}, []string{"n", "lines"}, nil)
+	sig := signature([]string{"state", "x"}, []string{"n", "lines", "stride"}, nil)
 	s.function(name, name+doc, sig, func(g *gen) {
 		l := &loop{gen: g, k: &kernel{lane: lane}, lanes: s.bytes() / lane}
 		l.base[0], l.base[1] = g.param("state"), g.param("x")
-		stride, count := g.param("n"), g.param("lines")
+		count, stride := g.param("lines"), g.param("stride")
 		g.SHLQ(operand.U8(map[int]int{4: 2, 8: 3}[size]), stride)
-		l.begin()
-		column := func(part bool) {
-			state := g.vec()
-			l.move(l.address(0, stateSize), state, stateSize, part, true)
-			p, k, line := g.GP64(), g.GP64(), g.label("line")
-			g.LEAQ(l.address(1, size), p)
-			g.MOVQ(count, k)
-			g.Label(line)
-			x := l.sized(size * l.lanes)
-			l.move(operand.Mem{Base: p}, x, size, part, true)
-			combine(l, state, x, part)
-			g.ADDQ(stride, p)
-			g.DECQ(k)
-			g.JNZ(operand.LabelRef(line))
-			l.move(l.address(0, stateSize), state, stateSize, part, false)
+		for _, together := range []int{4, 1} { // states are loaded and stored once for several lines
+			top, end := g.label("lines"), g.label("done")
+			g.Label(top)
+			g.SUBQ(operand.U8(together), count)
+			g.JLT(operand.LabelRef(end))
+			l.columns(l.starts(together, stride), stride, stateSize, size, combine)
+			for range together {
+				g.ADDQ(stride, l.base[1])
+			}
+			g.JMP(operand.LabelRef(top))
+			g.Label(end)
+			g.ADDQ(operand.U8(together), count)
 		}
-		top, tail, end := l.label("loop"), l.label("tail"), l.label("end")
-		l.CMPQ(l.rest, operand.U8(0))
-		l.JLT(operand.LabelRef(tail))
-		l.Label(top)
-		column(false)
-		l.step(top)
-		l.Label(tail)
-		l.ADDQ(operand.U8(l.lanes), l.rest)
-		l.JLE(operand.LabelRef(end))
-		l.setMask()
-		l.mask(size) // before the loop over the lines
-		l.mask(stateSize)
-		column(true)
-		l.Label(end)
 	})
 }
 
+// starts returns where n lines begin.
+func (l *loop) starts(n int, stride reg.Register) []reg.Register {
+	starts := []reg.Register{l.base[1]}
+	for i := 1; i < n; i++ {
+		p := l.GP64()
+		l.MOVQ(starts[i-1], p)
+		l.ADDQ(stride, p)
+		starts = append(starts, p)
+	}
+	return starts
+}
+
+// columns goes along lines that begin at starts.
+func (l *loop) columns(starts []reg.Register, stride reg.Register, stateSize, size int, combine func(l *loop, state, x val)) {
+	var ahead []reg.Register // the lines that come next: processors do not guess that
+	if len(starts) > 1 {
+		for i := range starts {
+			q := l.GP64()
+			if i == 0 {
+				l.MOVQ(starts[len(starts)-1], q)
+			} else {
+				l.MOVQ(ahead[i-1], q)
+			}
+			l.ADDQ(stride, q)
+			ahead = append(ahead, q)
+		}
+	}
+	l.begin()
+	column := func(part bool) {
+		state := l.vec()
+		l.move(l.address(0, stateSize), state, stateSize, part, true)
+		for _, p := range starts {
+			x := l.sized(size * l.lanes)
+			l.move(operand.Mem{Base: p, Index: l.at, Scale: uint8(size)}, x, size, part, true)
+			combine(l, state, x)
+		}
+		for _, q := range ahead {
+			l.PREFETCHT0(operand.Mem{Base: q, Index: l.at, Scale: uint8(size)})
+		}
+		l.move(l.address(0, stateSize), state, stateSize, part, false)
+	}
+	top, tail, end := l.label("loop"), l.label("tail"), l.label("end")
+	l.CMPQ(l.rest, operand.U8(0))
+	l.JLT(operand.LabelRef(tail))
+	l.Label(top)
+	column(false)
+	l.step(top)
+	l.Label(tail)
+	l.ADDQ(operand.U8(l.lanes), l.rest)
+	l.JLE(operand.LabelRef(end))
+	l.setMask()
+	column(true)
+	l.Label(end)
+}
+
 func (s *set) sumLines(name string, size int) {
-	s.lines(name, " adds lines of n elements to n float64.", 8, 8, size, func(l *loop, state, x val, _ bool) {
+	s.lines(name, " adds lines of n elements to n float64.", 8, 8, size, func(l *loop, state, x val) {
 		l.VADDPD(l.widened(x, size), state, state)
 	})
 }
 
 func (s *set) extremeLines(name string, size int, greater bool) {
-	s.lines(name, " makes of n elements the greatest or least of them and lines of others.", size, size, size, func(l *loop, state, x val, _ bool) {
+	s.lines(name, " makes of n elements the greatest or least of them and lines of others.", size, size, size, func(l *loop, state, x val) {
 		l.VMOVUPS(lanes{l.gen, size}.extreme(greater, state, x), state)
 	})
 }
