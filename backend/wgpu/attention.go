@@ -23,7 +23,8 @@ type attending struct {
 var operandNames = [...]string{"query", "key", "value", "mask"}
 
 // lowerAttention records an attention: a kernel writes the sums as float32, into the result itself where that is what the
-// step wants, else for another that computes what comes after.
+// step wants, else for another that computes what comes after. Blocks of queries are computed by attendTiles, a few
+// queries by attendLines.
 func (e *engine) lowerAttention(s *backend.Step, k *backend.Attention) error {
 	if s.Shape.Len() == 0 {
 		return nil
@@ -40,7 +41,11 @@ func (e *engine) lowerAttention(s *backend.Step, k *backend.Attention) error {
 		}
 		a.to = dense(sums, ops.Float32, s.Shape)
 	}
-	if err := a.attendLines(); err != nil || plain {
+	attend := a.attendLines
+	if a.m >= fewQueries {
+		attend = a.attendTiles
+	}
+	if err := attend(); err != nil || plain {
 		return err
 	}
 	rest := backend.Step{Shape: s.Shape, In: append([]backend.Operand{a.to}, s.In[len(a.operands):]...), Out: s.Out}
