@@ -30,7 +30,8 @@ type AttentionOptions struct {
 //
 // A key that is excluded takes no part, whatever its value holds, and a query that sees no key gets 0. The type is that of
 // q, k and v promoted, Float32 for integers; 16-bit types are computed in Float32. Errors are of kind [ErrShape], for operands that do not
-// fit and for those of fewer than two axes, [ErrDType], for a mask of integers, or [ErrDevice].
+// fit and for those of fewer than two axes, [ErrDType], for a mask of integers, [ErrUnsupported], for a scale that is not finite, or
+// [ErrDevice].
 func ScaledDotProductAttention(q, k, v *Tensor, o AttentionOptions) *Tensor {
 	const op = "scaled_dot_product_attention"
 	in := []*Tensor{q, k, v}
@@ -41,6 +42,9 @@ func ScaledDotProductAttention(q, k, v *Tensor, o AttentionOptions) *Tensor {
 		return bad
 	}
 	a, err := attend(in)
+	if err == nil && o.Scale-o.Scale != 0 {
+		err = fmt.Errorf("scale is %g: %w", o.Scale, ErrUnsupported)
+	}
 	if err != nil {
 		return failWith(op, err, in...)
 	}

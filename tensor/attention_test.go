@@ -63,6 +63,7 @@ func TestAttention(t *testing.T) {
 
 	refuses(t, sdpa(random(3, 4), random(5, 3), random(5, 2), plain), tensor.ErrShape, "scaled_dot_product_attention", "4 and keys of 3")
 	refuses(t, sdpa(random(3, 4), random(5, 4), random(6, 2), plain), tensor.ErrShape, "5 keys and 6 values")
+	refuses(t, sdpa(random(3, 4), random(5, 4), random(5, 2), tensor.AttentionOptions{Scale: inf}), tensor.ErrUnsupported, "scale is +Inf")
 	refuses(t, sdpa(random(4), random(5, 4), random(5, 2), plain), tensor.ErrShape, "two axes")
 	refuses(t, sdpa(random(5, 3, 4), random(2, 5, 4), random(2, 5, 2), plain), tensor.ErrShape, "5 heads of queries for 2")
 	refuses(t, sdpa(random(3, 4), random(5, 4), random(5, 2), tensor.AttentionOptions{Mask: i32(1)}), tensor.ErrDType, "mask is int32")

@@ -53,6 +53,12 @@
 // Positions, such as ArgMax gives, are Int32. A float becomes an integer toward zero and saturated, NaN
 // 0; integers wrap around. Division of integers by 0 with FloorDiv and Mod gives 0.
 //
+// # Order and places
+//
+// [Tensor.Sort], [Tensor.ArgSort] and [Tensor.TopK] are stable and put NaN last. [Tensor.Take] and [Tensor.TakeAlongAxis] read
+// through an index; [Tensor.IndexCopy], [Tensor.IndexAdd], [Tensor.Scatter] and [Tensor.ScatterAdd] write through one, into a
+// new tensor. Sums of updates are the same each time, on the GPU too.
+//
 // # Reductions
 //
 // [Tensor.Sum], [Tensor.Mean], [Tensor.Max] and their like take the axes to reduce, in any order; without

@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
@@ -31,7 +32,7 @@ func (e *engine) Supports(k backend.Kernel) bool {
 	case *backend.Scatter:
 		return k.DType != ops.Float64
 	case *backend.Attention:
-		return k.DType != ops.Float64 && k.Mask != ops.Float64
+		return k.DType != ops.Float64 && k.Mask != ops.Float64 && math.Abs(k.Scale) <= math.MaxFloat32 // a literal
 	case *backend.Sort:
 		return k.DType != ops.Float64
 	case *backend.Pool:
