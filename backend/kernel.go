@@ -34,7 +34,14 @@ type Step struct {
 
 	// Consts are the bit patterns of the constants of the kernel's programs, as [ops.Value.Bits] gives them.
 	Consts []uint64
+
+	// Memo, if not nil, is where the backend may keep what it has worked out for the step. The steps that come with one Memo,
+	// never at the same time on two devices, have the same kernel, shape, types and layouts; memory and constants differ.
+	Memo *Memo
 }
+
+// A Memo belongs to the backend that runs its steps, which guards it. It holds nothing that must not be kept after Run.
+type Memo struct{ Value any }
 
 // An Operand is a tensor in memory: elements of type DType in Buf, at the positions Layout gives. The
 // operand of an [ops.Index] instruction has no memory: Buf is nil, and an element's value is its position.

@@ -60,7 +60,7 @@ func (e *engine) lowerAttention(s *backend.Step, k *backend.Attention) error {
 	if err != nil {
 		return err
 	}
-	return e.record(p.launch(pipe, grid, p.block.bytes(pipe.args)))
+	return e.record(p.launch(pipe, grid, &p.block))
 }
 
 func newAttending(e *engine, s *backend.Step, k *backend.Attention) *attending {

@@ -31,6 +31,7 @@ type launch struct {
 	buffers  []*buffer // one for each storage slot
 	writes   []*buffer // those of buffers that the kernel writes
 	args     []byte    // the Params block
+	consts   int       // 1 + the word of it at which the constants of the step begin, if it has some
 	grid     [3]uint32
 	bytes    int // touched
 }
@@ -55,6 +56,9 @@ func (e *engine) record(l launch) error {
 	})
 	b.args = append(b.args, l.args...)
 	e.note(&l)
+	if e.remembering {
+		e.launches = append(e.launches, l)
+	}
 	b.bytes += l.bytes
 	for _, buf := range l.buffers {
 		buf.batch = b.id

@@ -34,12 +34,19 @@ type engine struct {
 	sent    uint64    // the last batch known to have been submitted
 	dropped []dropped
 	pacer   pacer
-	groups  groups
-	kernels kernels
-	last    driver.Ticket // of the last submission
-	staging []memory      // readback buffers not in use
-	checked bool          // WEFT_CHECK=1: indices out of range are errors
-	checks  *checks       // of the Run that is recording, if checked
+
+	remembering bool     // record keeps what it is given
+	launches    []launch // there
+	operands    []*buffer
+	slotted     []*buffer // scratch of replay
+	written     []*buffer
+	args        []byte
+	groups      groups
+	kernels     kernels
+	last        driver.Ticket // of the last submission
+	staging     []memory      // readback buffers not in use
+	checked     bool          // WEFT_CHECK=1: indices out of range are errors
+	checks      *checks       // of the Run that is recording, if checked
 
 	dispatches int64
 	current    stepNote // the step that is being recorded, where somebody traces
@@ -124,9 +131,6 @@ func (e *engine) step(s *backend.Step) error {
 			}
 		}
 	}
-	if err := s.Check(); err != nil {
-		return err
-	}
 	for _, in := range s.In {
 		if in.Buf == nil {
 			continue
@@ -136,12 +140,43 @@ func (e *engine) step(s *backend.Step) error {
 		}
 	}
 	e.noteStep(s)
-	if err := e.lower(s); err != nil {
+	if err := e.dispatch(s); err != nil {
 		return fmt.Errorf("%s%v: %w", s.Kernel.Family(), s.Shape, err)
 	}
 	for _, out := range s.Out {
 		out.Buf.(*buffer).err = nil
 	}
+	return nil
+}
+
+// dispatch records the dispatches of a step: those it came to the last time, or by lowering it.
+func (e *engine) dispatch(s *backend.Step) error {
+	if s.Memo == nil || e.checked {
+		if err := s.Check(); err != nil {
+			return err
+		}
+		return e.lower(s)
+	}
+	m, _ := s.Memo.Value.(*memo)
+	if m != nil && !m.useless {
+		if done, err := e.replay(m, s); done {
+			return err
+		}
+	}
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if m != nil && m.useless {
+		return e.lower(s)
+	}
+	e.launches, e.remembering = e.launches[:0], true
+	err := e.lower(s)
+	e.remembering = false
+	if err != nil {
+		return err
+	}
+	s.Memo.Value = e.remember(s, e.launches)
+	clear(e.launches)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func increments(tb testing.TB, e *engine, n int) []backend.Step {
 	steps := make([]backend.Step, n)
 	for i := range steps {
 		steps[i] = backend.Step{
-			Kernel: kernel, Shape: backend.Shape{16}, Consts: []uint64{ops.FloatValue(ops.Float32, 1).Bits()},
+			Kernel: kernel, Shape: backend.Shape{16}, Memo: new(backend.Memo), Consts: []uint64{ops.FloatValue(ops.Float32, 1).Bits()},
 			In:  []backend.Operand{{DType: ops.Float32, Buf: bufs[i%2], Layout: layout}},
 			Out: []backend.Operand{{DType: ops.Float32, Buf: bufs[(i+1)%2], Layout: layout}},
 		}
@@ -41,6 +41,7 @@ func increments(tb testing.TB, e *engine, n int) []backend.Step {
 // each whose result is waited for.
 func BenchmarkSteps(b *testing.B) {
 	e := openTest(b)
+	e.checked = false
 	steps := increments(b, e, 1000)
 	for _, each := range []struct {
 		name   string

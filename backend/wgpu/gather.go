@@ -42,7 +42,7 @@ func (e *engine) lowerGather(s *backend.Step, k *backend.Gather) error {
 	if err != nil {
 		return err
 	}
-	return e.record(g.launch(p, grid, g.block.bytes(p.args)))
+	return e.record(g.launch(p, grid, &g.block))
 }
 
 func newGather(e *engine, s *backend.Step, k *backend.Gather) *gatherKernel {

@@ -96,7 +96,7 @@ func (e *engine) lowerMap(s *backend.Step, k *backend.Map) error {
 	if err != nil {
 		return err
 	}
-	return e.record(m.launch(p, grid, m.block.bytes(p.args)))
+	return e.record(m.launch(p, grid, &m.block))
 }
 
 // spread decides how many elements a thread takes, fills the parameters, and returns the grid.
@@ -165,8 +165,8 @@ func flag(f bool) byte {
 }
 
 // launch makes the dispatch of a kernel over the domain's slots.
-func (d *domain) launch(p *pipeline, grid [3]uint32, args []byte) launch {
-	l := launch{pipeline: p, args: args, grid: grid}
+func (d *domain) launch(p *pipeline, grid [3]uint32, b *block) launch {
+	l := launch{pipeline: p, args: b.bytes(p.args), consts: b.consts, grid: grid}
 	for _, s := range d.slots {
 		l.buffers = append(l.buffers, s.buffer)
 		l.bytes += s.buffer.size

@@ -78,7 +78,7 @@ func (e *engine) launchProduct(p *product, c choice, key []byte) error {
 	if err != nil {
 		return err
 	}
-	return e.record(k.launch(pipe, grid, k.block.bytes(pipe.args)))
+	return e.record(k.launch(pipe, grid, &k.block))
 }
 
 func newProductKernel(p *product, c choice) *productKernel {

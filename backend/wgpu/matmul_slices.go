@@ -34,7 +34,7 @@ func (e *engine) addSlices(p *product, parts backend.Operand, key []byte) error 
 	if err != nil {
 		return err
 	}
-	return e.record(k.launch(pipe, grid, k.block.bytes(pipe.args)))
+	return e.record(k.launch(pipe, grid, &k.block))
 }
 
 // sum prints the sum of the parts of four elements.

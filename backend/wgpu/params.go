@@ -10,7 +10,10 @@ import (
 
 // A block is the parameters of a dispatch: 32-bit words in a uniform buffer, p.v in WGSL. Code and data are written by the
 // same calls, so that they agree: a kernel's text names word n, and the same walk over the step appends its value.
-type block struct{ words []uint32 }
+type block struct {
+	words  []uint32
+	consts int // 1 + the word at which the constants of the step begin, if it has some
+}
 
 // add appends a word and returns its number. Negative values wrap: index arithmetic in WGSL does too.
 func (b *block) add(v int) int {
@@ -52,6 +55,9 @@ func (b *block) addLayout(l backend.Layout) place {
 // addConsts appends the constants of a step, two words each, and returns the number of the first.
 func (b *block) addConsts(consts []uint64) int {
 	at := len(b.words)
+	if len(consts) > 0 {
+		b.consts = 1 + at
+	}
 	for _, c := range consts {
 		b.words = append(b.words, uint32(c), uint32(c>>32))
 	}

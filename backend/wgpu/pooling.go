@@ -47,7 +47,7 @@ func (e *engine) lowerPool(s *backend.Step, k *backend.Pool) error {
 	if err != nil {
 		return err
 	}
-	return e.record(p.launch(pipe, grid, p.block.bytes(pipe.args)))
+	return e.record(p.launch(pipe, grid, &p.block))
 }
 
 // checkPool checks what Step.Check leaves to the kernel: that the shapes fit each other.

@@ -376,7 +376,7 @@ func (e *engine) launchRows(k *rowKernel, kernel backend.Kernel) (launch, error)
 	if err != nil {
 		return launch{}, err
 	}
-	return k.launch(p, grid, k.block.bytes(p.args)), nil
+	return k.launch(p, grid, &k.block), nil
 }
 
 // appendKey appends what tells variants of one body apart.

@@ -62,7 +62,7 @@ func (c *scattering) finish() error {
 	if err != nil {
 		return err
 	}
-	return e.record(p.launch(pipe, grid, p.block.bytes(pipe.args)))
+	return e.record(p.launch(pipe, grid, &p.block))
 }
 
 // sum returns the expression of the element args[0] with the updates added that the words after it stand for.

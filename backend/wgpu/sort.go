@@ -82,7 +82,7 @@ func (o *sorting) encode(x backend.Operand, descending bool) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keys, o.e.record(p.launch(pipe, grid, p.block.bytes(pipe.args)))
+	return keys, o.e.record(p.launch(pipe, grid, &p.block))
 }
 
 // sortKey returns the key of v, a register of type d: a u32, or of 64 bits a vec2<u32>.

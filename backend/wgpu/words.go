@@ -45,7 +45,7 @@ func (k *wordKernel) run(groups int, variant string, text func() string) error {
 	if err != nil {
 		return err
 	}
-	return k.e.record((&domain{slots: k.slots}).launch(p, grid, k.block.bytes(p.args)))
+	return k.e.record((&domain{slots: k.slots}).launch(p, grid, &k.block))
 }
 
 // source completes the text: the declarations, and the entry point around $main … $end.

@@ -21,6 +21,7 @@ type boundStep struct {
 	kernel  *kernel
 	shape   backend.Shape
 	in, out []backend.Operand
+	memo    *backend.Memo
 	inNode  []int32 // whose memory an operand is; -1 for none
 	outNode []int32 // and a result
 }
@@ -145,7 +146,7 @@ func (b *binding) step(k *kernel, d *domain, nodes []*Node) {
 		all[in+i] = backend.Operand{DType: nodes[o.node].DType, Layout: d.places[o.at].Layout}
 		ids[in+i] = o.node
 	}
-	s := boundStep{kernel: k, shape: d.shape, in: all[:in], out: all[in:], inNode: ids[:in], outNode: ids[in:]}
+	s := boundStep{kernel: k, shape: d.shape, memo: new(backend.Memo), in: all[:in], out: all[in:], inNode: ids[:in], outNode: ids[in:]}
 	b.operands += len(s.in) + len(s.out)
 	b.consts += len(k.consts)
 	b.steps = append(b.steps, s)

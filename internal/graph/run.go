@@ -77,7 +77,7 @@ func (f *flight) steps() []backend.Step {
 	b := f.binding
 	for i := range b.steps {
 		s := &b.steps[i]
-		step := backend.Step{Kernel: s.kernel.kernel, Shape: s.shape}
+		step := backend.Step{Kernel: s.kernel.kernel, Shape: s.shape, Memo: s.memo}
 		step.In = f.fill(s.in, s.inNode)
 		step.Out = f.fill(s.out, s.outNode)
 		if n := len(f.consts); len(s.kernel.consts) > 0 {
@@ -141,6 +141,7 @@ func later(err error, n int) error {
 // runElsewhere runs step, which k describes, on the fallback device: it brings the operands there and the results back.
 func (d *Device) runElsewhere(ctx context.Context, step backend.Step, k KernelInfo) error {
 	there := step
+	there.Memo = nil
 	there.In = append([]backend.Operand(nil), step.In...)
 	there.Out = append([]backend.Operand(nil), step.Out...)
 	moved := map[backend.Buffer]backend.Buffer{}
