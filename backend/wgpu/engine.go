@@ -131,6 +131,12 @@ func (e *engine) step(s *backend.Step) error {
 			}
 		}
 	}
+	known := e.recall(s)
+	if known == nil {
+		if err := s.Check(); err != nil {
+			return err
+		}
+	}
 	for _, in := range s.In {
 		if in.Buf == nil {
 			continue
@@ -140,7 +146,7 @@ func (e *engine) step(s *backend.Step) error {
 		}
 	}
 	e.noteStep(s)
-	if err := e.dispatch(s); err != nil {
+	if err := e.dispatch(s, known); err != nil {
 		return fmt.Errorf("%s%v: %w", s.Kernel.Family(), s.Shape, err)
 	}
 	for _, out := range s.Out {
@@ -149,24 +155,23 @@ func (e *engine) step(s *backend.Step) error {
 	return nil
 }
 
-// dispatch records the dispatches of a step: those it came to the last time, or by lowering it.
-func (e *engine) dispatch(s *backend.Step) error {
+// recall returns the memo of a step like s, or nil.
+func (e *engine) recall(s *backend.Step) *memo {
 	if s.Memo == nil || e.checked {
-		if err := s.Check(); err != nil {
-			return err
-		}
-		return e.lower(s)
+		return nil
 	}
-	m, _ := s.Memo.Value.(*memo)
-	if m != nil && !m.useless {
-		if done, err := e.replay(m, s); done {
-			return err
-		}
+	if m, _ := s.Memo.Value.(*memo); m != nil && m.suits(e, s) {
+		return m
 	}
-	if err := s.Check(); err != nil {
-		return err
-	}
-	if m != nil && m.useless {
+	return nil
+}
+
+// dispatch records the dispatches of a step: those it came to the last time, or by lowering it.
+func (e *engine) dispatch(s *backend.Step, known *memo) error {
+	switch {
+	case known != nil && !known.useless:
+		return e.replay(known, s)
+	case known != nil, s.Memo == nil, e.checked:
 		return e.lower(s)
 	}
 	e.launches, e.remembering = e.launches[:0], true

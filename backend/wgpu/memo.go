@@ -23,43 +23,35 @@ type memoLaunch struct {
 	writes []int // of slots
 }
 
-// operands calls f for those of s, inputs first, until it returns false.
-func operands(s *backend.Step, f func(i int, b backend.Buffer) bool) bool {
-	for i := range s.In {
-		if !f(i, s.In[i].Buf) {
-			return false
+// buffersOf lists the buffers of the operands of s in the engine's scratch, nil for none.
+func (e *engine) buffersOf(s *backend.Step) []*buffer {
+	e.operands = e.operands[:0]
+	for _, list := range [...][]backend.Operand{s.In, s.Out} {
+		for i := range list {
+			own, _ := list[i].Buf.(*buffer)
+			e.operands = append(e.operands, own)
 		}
 	}
-	for i := range s.Out {
-		if !f(len(s.In)+i, s.Out[i].Buf) {
+	return e.operands
+}
+
+// suits reports whether s is like the step that m was made of.
+func (m *memo) suits(e *engine, s *backend.Step) bool {
+	bufs := e.buffersOf(s)
+	if m.e != e || len(bufs) != len(m.sizes) {
+		return false
+	}
+	for i, b := range bufs {
+		if b == nil && m.sizes[i] != 0 || b != nil && b.size != m.sizes[i] || slices.Index(bufs, b) != m.first[i] {
 			return false
 		}
 	}
 	return true
 }
 
-// buffersOf lists the buffers of the operands of s in the engine's scratch, nil for none.
-func (e *engine) buffersOf(s *backend.Step) []*buffer {
-	e.operands = e.operands[:0]
-	operands(s, func(_ int, b backend.Buffer) bool {
-		own, _ := b.(*buffer)
-		e.operands = append(e.operands, own)
-		return true
-	})
-	return e.operands
-}
-
-// replay records what m remembers for s, if s is like the step it was made of.
-func (e *engine) replay(m *memo, s *backend.Step) (bool, error) {
+// replay records what m remembers for s, which it suits.
+func (e *engine) replay(m *memo, s *backend.Step) error {
 	bufs := e.buffersOf(s)
-	if m.e != e || len(bufs) != len(m.sizes) {
-		return false, nil
-	}
-	for i, b := range bufs {
-		if b == nil && m.sizes[i] != 0 || b != nil && b.size != m.sizes[i] || slices.Index(bufs, b) != m.first[i] {
-			return false, nil
-		}
-	}
 	for i := range m.launches {
 		l := &m.launches[i]
 		again := l.launch
@@ -79,10 +71,10 @@ func (e *engine) replay(m *memo, s *backend.Step) (bool, error) {
 			}
 		}
 		if err := e.record(again); err != nil {
-			return true, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // remember makes the memo of s from what lowering it has recorded.
@@ -99,13 +91,15 @@ func (e *engine) remember(s *backend.Step, launches []launch) *memo {
 	}
 	for _, l := range launches {
 		if len(s.Consts) > 0 && l.consts == 0 {
-			return &memo{useless: true}
+			m.useless = true
+			return m
 		}
 		r := memoLaunch{launch: l}
 		for i, b := range l.buffers {
 			k := slices.Index(bufs, b)
 			if k < 0 {
-				return &memo{useless: true}
+				m.useless, m.launches = true, nil
+				return m
 			}
 			r.slots = append(r.slots, k)
 			if slices.Contains(l.writes, b) {
