@@ -10,7 +10,7 @@ import (
 
 // Blocks of queries and keys whose scores are computed together: they and what they are made of fit the second-level cache.
 const (
-	queryBlock = 32
+	queryBlock = 64
 	keyBlock   = 64
 )
 
@@ -23,6 +23,8 @@ type attender[T float32 | float64] struct {
 	batch               backend.Shape
 	m, n, depth, width  int
 	product, transposed *gemmKernel[T] // of scores, if keys can be used as they lie, and if not
+	stride              int            // of rows of values and sums: whole tiles
+	exp                 block          // of elements of T
 	post                *binding
 }
 
@@ -60,7 +62,11 @@ func (j *job) runAttention(k *backend.Attention) error {
 
 func newAttender[T float32 | float64](j *job, k *backend.Attention, post *binding) *attender[T] {
 	lead := len(j.step.Shape) - 2
-	a := &attender[T]{job: j, kernel: k, batch: j.step.Shape[:lead], m: j.step.Shape[lead], width: j.step.Shape[lead+1], post: post}
+	computed := ops.Float32
+	if k.DType == ops.Float64 {
+		computed = k.DType
+	}
+	a := &attender[T]{exp: lookup(ops.Exp, computed).v, job: j, kernel: k, batch: j.step.Shape[:lead], m: j.step.Shape[lead], width: j.step.Shape[lead+1], post: post}
 	a.depth, a.n = j.in[0].layout.Shape[lead+1], j.in[1].layout.Shape[lead]
 	list := []*matrices{&a.queries, &a.keys, &a.values, &a.mask}
 	if k.Mask == 0 {
@@ -72,11 +78,28 @@ func newAttender[T float32 | float64](j *job, k *backend.Attention, post *bindin
 		x.lead = backend.Layout{Shape: a.batch, Strides: l.Strides[:lead], Offset: l.Offset}
 		x.row, x.column = l.Strides[lead], l.Strides[lead+1]
 	}
-	a.transposed = kernelFor[T](keyBlock)
-	if kern := kernelFor[T](a.depth); kern.mr == 1 && kern.nr == 1 {
+	a.transposed = productKernel[T](a.m, keyBlock, keyBlock)
+	a.stride = roundTo(a.width, a.transposed.columns)
+	if kern := kernelFor[T](a.depth); a.transposed.strided == nil && kern.mr == 1 && kern.nr == 1 {
 		a.product = kern
 	}
 	return a
+}
+
+// roundTo rounds n up to a multiple of unit, of which 0 is 1.
+func roundTo(n, unit int) int {
+	unit = max(unit, 1)
+	return (n + unit - 1) / unit * unit
+}
+
+// multiply sets the first n columns of c, and perhaps more of whole tiles, to the products of rows of a with b, whose columns
+// lie side by side.
+func (a *attender[T]) multiply(m, n, k int, x []T, ldx int, b []T, ldb int, c []T, ldc int) {
+	if kern := a.transposed; kern.strided != nil {
+		kern.strided(m, n, k, x, ldx, b, kern.columns, ldb, c, ldc)
+		return
+	}
+	a.transposed.mulRows(m, n, k, x, ldx, b, ldb, c, ldc)
 }
 
 // run computes blocks of queries, each with all keys.
@@ -116,9 +139,9 @@ type attended[T float32 | float64] struct {
 func (a *attender[T]) block(w *worker, b, q, count int) {
 	x := &attended[T]{count: count, stride: (a.depth + 15) / 16 * 16}
 	x.queries = take[T](w.scratch, count*x.stride)
-	x.keys, x.values = take[T](w.scratch, keyBlock*x.stride), take[T](w.scratch, keyBlock*a.width)
+	x.keys, x.values = take[T](w.scratch, keyBlock*x.stride), take[T](w.scratch, keyBlock*a.stride)
 	x.scores, x.more = take[T](w.scratch, count*keyBlock), take[T](w.scratch, count*keyBlock)
-	x.sums, x.parts = take[T](w.scratch, count*a.width), take[T](w.scratch, count*a.width)
+	x.sums, x.parts = take[T](w.scratch, count*a.stride), take[T](w.scratch, count*a.stride)
 	x.most, x.total = take[T](w.scratch, count), take[float64](w.scratch, count)
 	clear(x.sums)
 	clear(x.total)
@@ -132,20 +155,26 @@ func (a *attender[T]) block(w *worker, b, q, count int) {
 		a.score(w, x, b, key, n)
 		excluded := a.exclude(x, b, q, key, n)
 		a.weigh(x, n)
-		readRows(w, x.values, a.width, &a.values, a.values.at(b, key, 0), a.values.row, a.values.column, n, a.width)
-		if excluded && !finite(x.values[:n*a.width]) {
+		readRows(w, x.values, a.stride, &a.values, a.values.at(b, key, 0), a.values.row, a.values.column, n, a.width)
+		if excluded && !a.finite(x, n) {
 			a.addSome(x, n)
 			continue
 		}
-		a.transposed.mulRows(count, a.width, n, x.scores, keyBlock, x.values, a.width, x.parts, a.width)
+		a.multiply(count, a.width, n, x.scores, keyBlock, x.values, a.stride, x.parts, a.stride)
 		for i, p := range x.parts {
 			x.sums[i] += p
 		}
 	}
 	for i, total := range x.total {
 		if total != 0 {
-			scale(x.sums[i*a.width:(i+1)*a.width], T(1/total))
+			scale(x.sums[i*a.stride:][:a.width], T(1/total))
 		}
+	}
+	if a.stride > a.width {
+		for i := range count {
+			copy(x.sums[i*a.width:][:a.width], x.sums[i*a.stride:])
+		}
+		x.sums = x.sums[:count*a.width]
 	}
 	vals := bytesOf(x.sums)
 	if d := a.kernel.DType; d.IsHalf() {
@@ -162,13 +191,13 @@ func (a *attender[T]) score(w *worker, x *attended[T], b, key, n int) {
 		return
 	}
 	at := a.keys.at(b, key, 0)
-	kern, direct := a.transposed, a.product != nil
+	direct := a.product != nil
 	depth := rowDepth
 	if direct {
-		kern, depth = a.product, a.product.depth
+		depth = a.product.depth
 		readRows(w, x.keys, x.stride, &a.keys, at, a.keys.row, a.keys.column, n, a.depth)
 	} else {
-		readRows(w, x.keys, n, &a.keys, at, a.keys.column, a.keys.row, a.depth, n)
+		readRows(w, x.keys, keyBlock, &a.keys, at, a.keys.column, a.keys.row, a.depth, n)
 	}
 	for d := 0; d < a.depth; d += depth {
 		to, k := x.scores, min(depth, a.depth-d)
@@ -176,9 +205,9 @@ func (a *attender[T]) score(w *worker, x *attended[T], b, key, n int) {
 			to = x.more
 		}
 		if direct {
-			kern.mul(x.count, n, k, x.queries[d:], x.stride, x.keys[d:], x.stride, to, keyBlock)
+			a.product.mul(x.count, n, k, x.queries[d:], x.stride, x.keys[d:], x.stride, to, keyBlock)
 		} else {
-			kern.mulRows(x.count, n, k, x.queries[d:], x.stride, x.keys[d*n:], n, to, keyBlock)
+			a.multiply(x.count, n, k, x.queries[d:], x.stride, x.keys[d*keyBlock:], keyBlock, to, keyBlock)
 		}
 		for i := 0; d > 0 && i < x.count; i++ {
 			row := x.scores[i*keyBlock:]
@@ -223,7 +252,9 @@ func (a *attender[T]) weigh(x *attended[T], n int) {
 		row := x.scores[i*keyBlock : i*keyBlock+n]
 		most := x.most[i]
 		for _, s := range row {
-			most = max(most, s)
+			if s > most || s != s {
+				most = s
+			}
 		}
 		if math.IsInf(float64(most), -1) {
 			clear(row)
@@ -231,14 +262,15 @@ func (a *attender[T]) weigh(x *attended[T], n int) {
 		}
 		if most != x.most[i] { // or one is NaN
 			less := math.Exp(float64(x.most[i] - most))
-			scale(x.sums[i*a.width:(i+1)*a.width], T(less))
+			scale(x.sums[i*a.stride:][:a.width], T(less))
 			x.total[i] *= less
 			x.most[i] = most
 		}
 		for j := range row {
 			row[j] -= most
 		}
-		exponentials(row)
+		p := unsafe.Pointer(unsafe.SliceData(row))
+		a.exp(p, p, nil, nil, n)
 		sum := T(0)
 		for _, p := range row {
 			sum += p
@@ -247,38 +279,28 @@ func (a *attender[T]) weigh(x *attended[T], n int) {
 	}
 }
 
-// exponentials replaces the elements of row by their exponentials.
-func exponentials[T float32 | float64](row []T) {
-	if r, ok := any(row).([]float32); ok {
-		p := unsafe.Pointer(unsafe.SliceData(r))
-		expBlock(p, p, nil, nil, len(r))
-		return
-	}
-	for i, v := range row {
-		row[i] = T(math.Exp(float64(v)))
-	}
-}
-
 // addSome adds values with their weights, but for those without any: they may be infinite.
 func (a *attender[T]) addSome(x *attended[T], n int) {
 	for i := range x.count {
-		sums := x.sums[i*a.width : (i+1)*a.width]
+		sums := x.sums[i*a.stride:][:a.width]
 		for j, p := range x.scores[i*keyBlock : i*keyBlock+n] {
 			if p == 0 {
 				continue
 			}
-			for c, v := range x.values[j*a.width : (j+1)*a.width] {
+			for c, v := range x.values[j*a.stride:][:a.width] {
 				sums[c] += p * v
 			}
 		}
 	}
 }
 
-// finite reports whether no element is infinite or NaN.
-func finite[T float32 | float64](row []T) bool {
-	for _, v := range row {
-		if v-v != 0 {
-			return false
+// finite reports whether no element of n values is infinite or NaN.
+func (a *attender[T]) finite(x *attended[T], n int) bool {
+	for i := range n {
+		for _, v := range x.values[i*a.stride:][:a.width] {
+			if v-v != 0 {
+				return false
+			}
 		}
 	}
 	return true
