@@ -58,6 +58,30 @@ func evaluate(b *testing.B, build func() *tensor.Tensor) {
 		y.Release()
 	}
 	b.StopTimer()
+	if onGPU(b) {
+		reportDevice(b, build)
+	}
+}
+
+// reportDevice adds what the kernels alone take, by the clock of the device, with the one that copies the element that wait
+// reads.
+func reportDevice(b *testing.B, build func() *tensor.Tensor) {
+	const times = 3
+	report, err := tensor.Profile(ctx, func() error {
+		for range times {
+			y := build()
+			if err := tensor.Eval(ctx, y); err != nil {
+				return err
+			}
+			wait(b, y)
+			y.Release()
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(report.Device.Nanoseconds())/times, "device-ns/op")
 }
 
 // onGPU reports whether the default device is not the CPU.
