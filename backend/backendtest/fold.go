@@ -53,6 +53,10 @@ var folds = []struct {
 	{"x·y - x·z", func(f folder) ops.Ref {
 		return f.do(ops.Sub, f.do(ops.Mul, f.x, f.y), f.do(ops.Mul, f.x, f.z))
 	}},
+	{"x·y + z", func(f folder) ops.Ref { return f.do(ops.Add, f.do(ops.Mul, f.x, f.y), f.z) }},
+	{"z - x·y", func(f folder) ops.Ref { return f.do(ops.Sub, f.z, f.do(ops.Mul, f.x, f.y)) }},
+	{"x² + y", func(f folder) ops.Ref { return f.do(ops.Add, f.do(ops.Square, f.x), f.y) }},
+	{"-(x·y) + z", func(f folder) ops.Ref { return f.do(ops.Add, f.do(ops.Neg, f.do(ops.Mul, f.x, f.y)), f.z) }},
 	{"lerp x x y", func(f folder) ops.Ref { return f.do(ops.Lerp, f.x, f.x, f.y) }},
 	{"x - floor x", func(f folder) ops.Ref { return f.do(ops.Sub, f.x, f.do(ops.Floor, f.x)) }},
 	{"max(x, y) - x", func(f folder) ops.Ref { return f.do(ops.Sub, f.do(ops.Maximum, f.x, f.y), f.x) }},

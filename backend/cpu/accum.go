@@ -156,8 +156,9 @@ func (a *fold[T, S]) linesAt(x unsafe.Pointer, lines, stride int) {
 		for i, s := range a.block {
 			a.state[i] = a.add(a.state[i], s)
 		}
-		x = unsafe.Add(x, n*stride*int(unsafe.Sizeof(t)))
-		lines -= n
+		if lines -= n; lines > 0 { // else x would point beyond the memory, by the rest of the stride
+			x = unsafe.Add(x, n*stride*int(unsafe.Sizeof(t)))
+		}
 	}
 }
 

@@ -148,7 +148,7 @@ func (p *poolKernel) window() string {
 		if k.CountPad {
 			count = "padded"
 		}
-		mean := strings.NewReplacer("$x", "result", "$y", fmt.Sprintf("f32(%s)", count)).Replace(ops.Div.Shader(ops.Float32))
+		mean := strings.NewReplacer("$x", "result", "$y", fmt.Sprintf("%s(%s)", held(d), count)).Replace(ops.Div.Shader(d))
 		t.line("result = %s;", rounded(d, mean))
 	}
 	t.line("return result;\n}")

@@ -91,7 +91,7 @@ func (r reduction) none(infinity string) string {
 	switch r.op {
 	case ops.ReduceLogAddExp:
 		if r.dtype == ops.Float64 {
-			return "value_f64_(0u, 0xfff00000u)"
+			return "-f64_of_f32_(" + infinity + ")"
 		}
 		return "-" + infinity
 	case ops.ReduceArgMax, ops.ReduceArgMin:

@@ -13,7 +13,8 @@ import (
 // both sides: the constant in the code, or the x on the left that is the x on the right. A body keeps that from them, so
 // that fusing changes no bit, and not even that a kernel of one operation would be right for a NaN: of an operand that it
 // must not know a compiler gets the bits with those of a zero in a uniform buffer put on (seal_), one integer instruction.
-// Elements read from memory and the constants of a step are unknown to it anyway, so a·b + 42 costs none.
+// Elements read from memory and the constants of a step are unknown to it anyway. A product that goes into a sum is hidden from
+// the sum: fused, the two would be rounded once.
 
 // A sight is what a compiler may know of a float of a body.
 type sight struct {
@@ -23,6 +24,10 @@ type sight struct {
 
 	// roots are the values that it is made of by arithmetic in the open, itself if by none.
 	roots []ops.Ref
+
+	// product says that it is one, rounded: a sum of it would be made a fused multiplication and addition, as NVIDIA's compiler
+	// does, which rounds once.
+	product bool
 
 	// sealed says which operands of the operation that it is the result of are hidden. Other results have it too.
 	sealed []bool
@@ -70,8 +75,9 @@ func seeApply(e *ops.Expr, sights []sight, in *ops.Instr) sight {
 	}
 	slices.Sort(s.roots)
 	s.roots = slices.Compact(s.roots)
+	s.product = in.Op == ops.Mul || in.Op == ops.Square || in.Op == ops.Neg && sights[in.Args[0]].product
 	if in.DType.IsHalf() { // rounded in its bits, which hides what it is made of; but not that a constant is one
-		s.roots = nil
+		s.roots, s.product = nil, false
 	}
 	return s
 }
@@ -103,7 +109,7 @@ func seals(e *ops.Expr, sights []sight, in *ops.Instr) []bool {
 	}
 	for k, a := range args {
 		if e.Code[a].DType.IsFloat() {
-			sealed[k] = sights[a].literal || calls(in) && !sights[a].alone(a)
+			sealed[k] = sights[a].literal || calls(in) && !sights[a].alone(a) || adds(in) && sights[a].product
 		}
 	}
 	used := func(k int) []ops.Ref {
@@ -138,6 +144,9 @@ func (s *sight) alone(v ops.Ref) bool { return !s.literal && len(s.roots) == 1 &
 func passes(in *ops.Instr) bool {
 	return in.Op == ops.Where || in.Op.Arity == 1 && !calls(in)
 }
+
+// adds reports whether an operation is a sum that a compiler may fuse with a product.
+func adds(in *ops.Instr) bool { return in.Op == ops.Add || in.Op == ops.Sub }
 
 // calls reports whether an operation is a function of the prelude, with constants of its own.
 func calls(in *ops.Instr) bool { return strings.Contains(in.Op.Shader(in.DType), "_(") }

@@ -16,13 +16,20 @@ func TestSeals(t *testing.T) {
 		of   func(b *b, x, y, c ops.Ref) ops.Ref
 		want string // the last expression
 	}{
-		{"a·b + c", ops.Float32, func(b *b, x, y, c ops.Ref) ops.Ref { return b.Apply(ops.Add, b.Apply(ops.Mul, x, y), c) }, "v3 + v2"},
+		{"a·b + c", ops.Float32, func(b *b, x, y, c ops.Ref) ops.Ref { return b.Apply(ops.Add, b.Apply(ops.Mul, x, y), c) }, "seal_(v3, zero0_()) + v2"},
 		{"x - x", ops.Float32, func(b *b, x, _, _ ops.Ref) ops.Ref { return b.Apply(ops.Sub, x, x) }, "v0 - seal_(v0, zero1_())"},
 		{"(x + y) - x", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Sub, b.Apply(ops.Add, x, y), x) }, "v3 - seal_(v0, zero1_())"},
 		{"(x + y) - x, in halves", ops.Float16, func(b *b, x, y, _ ops.Ref) ops.Ref {
 			return b.Apply(ops.Sub, b.Apply(ops.Add, x, y), x)
 		}, "round_f16_(v3 - v0)"},
 		{"-x · y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Mul, b.Apply(ops.Neg, x), y) }, "v3 * v1"},
+		{"c - a²", ops.Float32, func(b *b, x, _, c ops.Ref) ops.Ref { return b.Apply(ops.Sub, c, b.Apply(ops.Square, x)) }, "v2 - seal_(v3, zero1_())"},
+		{"-(a·b) + c", ops.Float64, func(b *b, x, y, c ops.Ref) ops.Ref {
+			return b.Apply(ops.Add, b.Apply(ops.Neg, b.Apply(ops.Mul, x, y)), c)
+		}, "seal_f64_(v4, zero0_()) + v2"},
+		{"a half's product", ops.Float16, func(b *b, x, y, c ops.Ref) ops.Ref {
+			return b.Apply(ops.Add, b.Apply(ops.Mul, x, y), c)
+		}, "round_f16_(v3 + v2)"},
 		{"exp x", ops.Float32, func(b *b, x, _, _ ops.Ref) ops.Ref { return b.Apply(ops.Exp, x) }, "exp_(v0)"},
 		{"exp(x + y)", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Exp, b.Apply(ops.Add, x, y)) }, "exp_(seal_(v3, zero0_()))"},
 		{"exp x + y", ops.Float32, func(b *b, x, y, _ ops.Ref) ops.Ref { return b.Apply(ops.Add, b.Apply(ops.Exp, x), y) }, "seal_(v3, zero0_()) + v1"},

@@ -54,7 +54,7 @@ func TestTimer(t *testing.T) {
 		if s.Name != "map.add" || s.Family != "map" || s.Device != e.info.Name || s.Bytes != bytes {
 			t.Fatalf("kernel %d: %+v, want %d bytes", i, s, bytes)
 		}
-		const slack = 50 * time.Microsecond // between batches, whose clocks are set apart
+		const slack = 2 * time.Millisecond // between batches, whose clocks are set apart: on a busy machine the more
 		if s.Start.Before(last.Add(-slack)) {
 			t.Errorf("kernel %d begins at %v, before %v", i, s.Start.Sub(begin), last.Sub(begin))
 		}

@@ -82,19 +82,31 @@ fn div_f64_(x: f64, y: f64) -> f64 {
     return nan_if_f64_(x / y, same_f64_(x, y) && (!isfinite_f64_(x) || !truth_f64_(x)));
 }
 
-// sqrt_f64_ is the builtin, put right by the exact remainder: it need not be rounded correctly. The exponent is brought near 0
-// first, so that neither the remainder nor a subnormal number loses bits.
+// sqrt_f64_ is rounded correctly, whatever the builtin does: of x brought to [1, 4), so that the root and its neighbours are
+// 2⁻⁵² apart. The root is too great or too small by the exact remainder.
 fn sqrt_f64_(x: f64) -> f64 {
     if (!truth_f64_(x) || !isfinite_f64_(x) || negative_f64_(x)) {
         return nan_if_f64_(x, isnan_f64_(x) || (negative_f64_(x) && truth_f64_(x)));
     }
-    let s = split_f64_(x);
-    let n = i32(s.y);
+    let small = bits_f64_(x).y < 0x00100000u;
+    let b = bits_f64_(select(x, x * 18014398509481984.0lf, small)); // 2⁵⁴
+    let n = i32(b.y >> 20u) - 1023 - select(0, 54, small);
     let odd = n & 1;
-    let m = (s.x + 1.0lf) * f64(1 + odd);
+    let m = value_f64_(b.x, (b.y & 0xfffffu) | ((1023u + u32(odd)) << 20u));
     var y = sqrt(m);
-    y = y + fma(-y, y, m) / (y + y);
+    y = y + square_rest_f64_(m, y) / (y + y);
+    let rest = square_rest_f64_(m, y);
+    let unit = 2.220446049250313e-16lf;
+    y = y + select(0.0lf, unit, rest > y * unit) - select(0.0lf, unit, rest <= -y * unit);
     return y * pow2_f64_((n - odd) / 2);
+}
+
+// square_rest_f64_ is m - y², exactly, for y near √m: fma is not fused everywhere. The halves of y have 26 bits or one more.
+fn square_rest_f64_(m: f64, y: f64) -> f64 {
+    let b = bits_f64_(y);
+    let h = value_f64_(b.x & 0xf8000000u, b.y);
+    let l = y - h;
+    return ((m - h * h) - (h + h) * l) - l * l;
 }
 
 fn rsqrt_f64_(x: f64) -> f64 { return div_f64_(1.0lf, sqrt_f64_(x)); }
