@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	_ "github.com/weft-go/weft/backend/wgpu" // for WEFT_DEVICE=wgpu
 	"github.com/weft-go/weft/tensor"
@@ -45,6 +46,9 @@ func weft(b *testing.B, bytes int, want []float64, tol float64, build func() *te
 // every few evaluations: what takes a fraction of a millisecond would drown in the trip back to the program.
 func evaluate(b *testing.B, build func() *tensor.Tensor) {
 	const ahead = 20
+	if onGPU(b) {
+		warm(b, build)
+	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
@@ -60,6 +64,18 @@ func evaluate(b *testing.B, build func() *tensor.Tensor) {
 	b.StopTimer()
 	if onGPU(b) {
 		reportDevice(b, build)
+	}
+}
+
+// warm keeps the device busy for a while: one that idles runs at a fraction of its clock, and takes its time to go faster.
+func warm(b *testing.B, build func() *tensor.Tensor) {
+	for start := time.Now(); time.Since(start) < 300*time.Millisecond; {
+		y := build()
+		if err := tensor.Eval(ctx, y); err != nil {
+			b.Fatal(err)
+		}
+		wait(b, y)
+		y.Release()
 	}
 }
 
