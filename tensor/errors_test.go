@@ -90,6 +90,10 @@ func TestErrors(t *testing.T) {
 		{"norm", x.Norm(math.NaN()), tensor.ErrDType, "NaN"},
 		{"norm empty", tensor.Zeros(tensor.Float32, 0).Norm(-1), tensor.ErrShape, "no elements"},
 		{"var", x.Var(1, 1), tensor.ErrAxis, "named twice"},
+		{"cumsum mode", x.CumSum(0, 4), tensor.ErrUnsupported, "mode 4 is neither Exclusive nor Reverse"},
+		{"sort orders", x.Sort(0, tensor.Ascending, tensor.Descending), tensor.ErrUnsupported, "sort(float32 [2 3]): 2 orders, want one at most"},
+		{"argsort orders", x.ArgSort(0, tensor.Ascending, tensor.Ascending), tensor.ErrUnsupported, "argsort(float32 [2 3]): 2 orders"},
+		{"topk orders", first(x.TopK(1, 0, tensor.Ascending, tensor.Descending)), tensor.ErrUnsupported, "topk(float32 [2 3]): 2 orders"},
 		{"cumsum", x.CumSum(-3), tensor.ErrAxis, "cumsum(float32 [2 3]): axis -3"},
 
 		{"matmul", x.MatMul(x), tensor.ErrShape, "matmul(float32 [2 3], float32 [2 3]): inner dimensions 3 and 2 differ"},
@@ -154,6 +158,9 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
+
+// first returns the first of the results of an operation.
+func first(x, _ *tensor.Tensor) *tensor.Tensor { return x }
 
 func TestErrorLine(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
@@ -249,6 +256,10 @@ func TestNil(t *testing.T) {
 	var v *tensor.Var
 	if v.Tensor().Err() == nil || v.Set(tensor.Scalar(1)) == nil {
 		t.Error("a nil Var makes no error")
+	}
+	r, err := tensor.Profile(ctx, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "tensor: profile(): function is nil (errors_test.go:") || r == nil {
+		t.Errorf("Profile of nil gives %v, error %v", r, err)
 	}
 	x := tensor.Ones(tensor.Float32, 2)
 	refused(t, tensor.Apply(nil, x).Err(), tensor.ErrUnsupported, "apply(float32 [2])")

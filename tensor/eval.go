@@ -166,8 +166,9 @@ func (t *Tensor) Contiguous() *Tensor {
 }
 
 // Release gives the memory of t's elements back to the device at once, rather than when the garbage
-// collector finds that nothing refers to them. The caller promises that nothing does: views of t, and
-// lazy results that still need it, become errors of kind [ErrDevice].
+// collector finds that nothing refers to them. A view shares the memory of the tensor it was made of, so releasing either
+// releases both, and all other views of it. The caller promises that nothing needs them: they, and lazy results that
+// still need one of them, become errors of kind [ErrDevice].
 func (t *Tensor) Release() {
 	if t != nil && t.node != nil {
 		graph.Release(t.node)

@@ -44,12 +44,17 @@ func (k KernelTime) GBs() float64 { return float64(k.Bytes) / float64(max(k.Tota
 // Profile runs f and reports the kernels that ran meanwhile on any device, those of other goroutines too. GPUs time
 // kernels by their own clock, each between two time stamps, with nothing else under way; that makes an evaluation
 // slower by some microseconds a kernel. Where there is no such clock, and on the CPU, kernels run one at a time and are
-// waited for. What a kernel is compiled for is not in its time, nor the waiting for the device. The error is that of f, or
+// waited for. The compiling
+// that weft asks for is not in a kernel's time, nor the waiting for the device. But a driver may put off compiling until a
+// kernel first runs, as Mesa's do, and then the first run of a kernel includes that. The error is that of f, or
 // of ctx, which bounds the waiting for the device at the end. When nobody profiles, that it could be done costs nothing.
 //
 // The environment variable WEFT_TRACE, with the name of a file, has all of a program's spans written there.
 func Profile(ctx context.Context, f func() error) (*Report, error) {
 	r := &Report{begin: time.Now()}
+	if f == nil {
+		return r, fail("profile", errNil, "function is nil").err
+	}
 	var err error
 	r.spans, err = graph.Profile(ctx, func() error {
 		defer func() { r.Wall = time.Since(r.begin) }()

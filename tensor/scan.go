@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"fmt"
+
 	"github.com/weft-go/weft/internal/graph"
 	"github.com/weft-go/weft/ops"
 )
@@ -56,6 +58,9 @@ func (t *Tensor) scan(name string, op ops.ReduceOp, axis int, modes []ScanMode) 
 	var mode ScanMode
 	for _, m := range modes {
 		mode |= m
+	}
+	if mode&^(Exclusive|Reverse) != 0 {
+		return fail(name, ErrUnsupported, fmt.Sprintf("mode %d is neither Exclusive nor Reverse", mode), t)
 	}
 	t = t.Cast(combined(op, t.node.DType))
 	return whole(t.dev, graph.Scan(op, t.edge(), a, mode&Exclusive != 0, mode&Reverse != 0))

@@ -68,6 +68,9 @@ func (t *Tensor) sort(op string, axis, k int, index bool, order []SortOrder) *Te
 	if n > maxSorted {
 		return fail(op, ErrShape, fmt.Sprintf("axis of extent %d, at most %d can be sorted", n, maxSorted), t)
 	}
+	if len(order) > 1 {
+		return fail(op, ErrUnsupported, fmt.Sprintf("%d orders, want one at most", len(order)), t)
+	}
 	attr := graph.SortAttr{Index: index}
 	for _, o := range order {
 		switch o {

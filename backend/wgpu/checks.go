@@ -10,26 +10,31 @@ import (
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 )
 
-// checks are the indices that one Run has the GPU check: for each gather three words of a buffer, which say whether one was
+// checks are the indices that one Run has the GPU check: for each gather or scatter three words of a buffer, which say whether one was
 // out of range, and its value. They make Run wait for what it recorded, so they are for tests and for finding faults
 // (WEFT_CHECK=1).
 type checks struct {
 	status  *buffer
 	step    int // that is recorded
-	gathers []gatherCheck
+	indexed []indexCheck
 }
 
-// A gatherCheck is a gather whose indices are checked.
-type gatherCheck struct{ step, extent int }
+// An indexCheck is a step whose indices are checked.
+type indexCheck struct {
+	family string // of its kernel: gather or scatter
+	step   int
+	extent int // of the axis indexed
+}
 
 const (
 	checkWords = 3
 	mostChecks = 64 // between waits
 )
 
-// add returns the buffer and the word of it in which a gather from an axis of the given extent reports.
-func (c *checks) add(e *engine, extent int) (*buffer, int, error) {
-	if len(c.gathers) == mostChecks {
+// add returns the buffer and the word of it in which a kernel of the family reports that indexes an axis of the given
+// extent.
+func (c *checks) add(e *engine, family string, extent int) (*buffer, int, error) {
+	if len(c.indexed) == mostChecks {
 		if err := c.verify(e.life, e); err != nil {
 			return nil, 0, err
 		}
@@ -41,34 +46,34 @@ func (c *checks) add(e *engine, extent int) (*buffer, int, error) {
 		}
 		c.status = b
 	}
-	if len(c.gathers) == 0 {
+	if len(c.indexed) == 0 {
 		b := c.status
 		e.batch.commands = append(e.batch.commands, driver.Command{Op: driver.Clear, Dst: b.memory.handle, Size: uint64(b.size)})
 		b.batch = e.batch.id
 	}
-	c.gathers = append(c.gathers, gatherCheck{c.step, extent})
-	return c.status, (len(c.gathers) - 1) * checkWords, nil
+	c.indexed = append(c.indexed, indexCheck{family, c.step, extent})
+	return c.status, (len(c.indexed) - 1) * checkWords, nil
 }
 
-// verify waits for the gathers recorded, and returns an error if an index of theirs was out of range.
+// verify waits for the steps recorded, and returns an error if an index of theirs was out of range.
 func (c *checks) verify(ctx context.Context, e *engine) error {
-	if len(c.gathers) == 0 {
+	if len(c.indexed) == 0 {
 		return nil
 	}
-	words := make([]byte, len(c.gathers)*checkWords*4)
+	words := make([]byte, len(c.indexed)*checkWords*4)
 	if err := e.fetch(ctx, c.status, 0, words); err != nil {
 		return err
 	}
-	for i, g := range c.gathers {
+	for i, g := range c.indexed {
 		if w := words[i*checkWords*4:]; binary.LittleEndian.Uint32(w) != 0 {
 			index := int64(binary.LittleEndian.Uint64(w[4:]))
 			return &backend.StepError{
 				Step: g.step,
-				Err:  fmt.Errorf("wgpu: gather: index %d of an axis of extent %d: %w", index, g.extent, backend.ErrIndex),
+				Err:  fmt.Errorf("wgpu: %s: index %d of an axis of extent %d: %w", g.family, index, g.extent, backend.ErrIndex),
 			}
 		}
 	}
-	c.gathers = c.gathers[:0]
+	c.indexed = c.indexed[:0]
 	return nil
 }
 

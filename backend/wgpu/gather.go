@@ -26,7 +26,7 @@ func (e *engine) lowerGather(s *backend.Step, k *backend.Gather) error {
 	extent := s.In[0].Layout.Shape[len(s.Shape)]
 	at := 0
 	if checks != nil {
-		status, word, err := checks.add(e, extent)
+		status, word, err := checks.add(e, k.Family(), extent)
 		if err != nil {
 			return err
 		}

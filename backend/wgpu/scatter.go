@@ -65,7 +65,7 @@ func (c *scattering) take() error {
 	var status *buffer
 	word := 0
 	if checks != nil {
-		if status, word, err = checks.add(e, c.n); err != nil {
+		if status, word, err = checks.add(e, c.kernel.Family(), c.n); err != nil {
 			return err
 		}
 	}

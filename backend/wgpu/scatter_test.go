@@ -3,6 +3,7 @@ package wgpu
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -71,8 +72,8 @@ func TestScatterBeyond(t *testing.T) {
 			}
 		}
 		e.checked = true
-		if err := e.Run(context.Background(), []backend.Step{step}); !errors.Is(err, backend.ErrIndex) {
-			t.Errorf("index of %s: error %v, want ErrIndex", index, err)
+		if err := e.Run(context.Background(), []backend.Step{step}); !errors.Is(err, backend.ErrIndex) || !strings.Contains(err.Error(), "wgpu: scatter: index ") {
+			t.Errorf("index of %s: error %v, want ErrIndex of the scatter", index, err)
 		}
 	}
 }

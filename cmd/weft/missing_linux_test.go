@@ -52,6 +52,9 @@ func TestMissing(t *testing.T) {
 			if strings.Contains(out, "computed") || !strings.Contains(out, "of kind ErrDevice") {
 				t.Errorf("no error:\n%s", out)
 			}
+			if !strings.Contains(out, "cpu      well: ") {
+				t.Errorf("the CPU is not well without the GPU:\n%s", out)
+			}
 			for _, word := range []string{"install a Vulkan driver", "mesa-vulkan-drivers", "WEFT_DEVICE"} {
 				if !strings.Contains(out, word) && !strings.Contains(out, "built without cgo") {
 					t.Errorf("output lacks %q:\n%s", word, out)

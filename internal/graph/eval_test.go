@@ -368,6 +368,29 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// TestKernelTitle tests what a kernel that a device lacks is called.
+func TestKernelTitle(t *testing.T) {
+	d, _ := testDevice(t)
+	x := floats(d, backend.Shape{2, 3}, 0, 1, 2, 3, 4, 5)
+	for want, n := range map[string]*Node{
+		"map of float32":              apply(ops.Sin, x).Node,
+		"map of float32 to int32":     Cast(ops.Int32, x),
+		"map to int32":                Cast(ops.Int32, num(d, 1)),
+		"sort of float32":             Sort(x, 3, SortAttr{}),
+		"argsort of float32 to int32": Sort(x, 3, SortAttr{Index: true}),
+		"top-k of float32 to int32":   Sort(x, 2, SortAttr{Index: true}),
+	} {
+		f := newFlight(d)
+		if _, err := f.explain([]*Node{n}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.binding.steps[0].kernel.title(f.order); got != want {
+			t.Errorf("kernel is called %q, want %q", got, want)
+		}
+		f.recycle()
+	}
+}
+
 // TestDeepFunctions records more functions than fit a kernel: they take more to compile than sums.
 func TestDeepFunctions(t *testing.T) {
 	d, _ := testDevice(t)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/backend"
 )
@@ -100,10 +102,7 @@ func (g *group) part(facts []facts) bool {
 
 // fallBack prepares for another device to run k, or returns an error of kind [backend.ErrUnsupported].
 func (d *Device) fallBack(k *kernel, nodes []*Node) error {
-	name := k.kernel.Family()
-	for _, o := range k.outs {
-		name += fmt.Sprintf(" of %s", nodes[o.node].DType)
-	}
+	name := k.title(nodes)
 	if os.Getenv("WEFT_STRICT") == "1" {
 		return fmt.Errorf("graph: %s on %s, and WEFT_STRICT=1: %w", name, d.name, backend.ErrUnsupported)
 	}
@@ -116,6 +115,40 @@ func (d *Device) fallBack(k *kernel, nodes []*Node) error {
 			"by", d.fallback.Info().Name)
 	}
 	return nil
+}
+
+// title returns what people know k by: its family and the types it takes, and those it gives where they are others, as
+// "argsort of float64 to int32".
+func (k *kernel) title(nodes []*Node) string {
+	name := k.kernel.Family()
+	for _, e := range k.log {
+		n := nodes[k.values[e.value].node]
+		a, ok := n.attr.(*SortAttr)
+		switch {
+		case !ok || !a.Index:
+		case n.Shape[len(n.Shape)-1] < n.in[0].Layout.Shape[len(n.Shape)-1]:
+			name = "top-k"
+		default:
+			name = "argsort"
+		}
+	}
+	var in, out []string
+	for _, o := range k.operands {
+		in = append(in, nodes[k.values[o.value].node].DType.String())
+	}
+	for _, o := range k.outs {
+		out = append(out, nodes[o.node].DType.String())
+	}
+	slices.Sort(in)
+	slices.Sort(out)
+	in, out = slices.Compact(in), slices.Compact(out)
+	if len(in) > 0 {
+		name += " of " + strings.Join(in, ", ")
+	}
+	if !slices.Equal(in, out) {
+		name += " to " + strings.Join(out, ", ")
+	}
+	return name
 }
 
 // openFallback opens the device for kernels that d does not support: the CPU, which supports all.
