@@ -186,7 +186,8 @@ func (f *flight) decide() {
 			continue
 		}
 		fact.outside = n.readers.Load() > f.pending[i]
-		fact.must = fact.must || n.took || fact.outside && !n.kind.elementwise()
+		again := n.took && f.pending[i] > 0 // computed for one reader, and now for another: who knows how many will come
+		fact.must = fact.must || again || fact.outside && !n.kind.elementwise()
 		if n.kind == kindUpdate {
 			fact.inPlace = f.replaces(n)
 		}

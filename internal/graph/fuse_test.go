@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -228,4 +229,37 @@ func TestExplain(t *testing.T) {
 	if e, err := Explain(y.Node, z.Node); err != nil || len(e.Kernels) > 0 {
 		t.Errorf("of what is computed: %v, %v", e, err)
 	}
+}
+
+// TestComputedAgain tests that what was computed on the way to a result, and given up, is computed again as quickly when it is
+// asked for, without keeping what it is made of; and that what several readers want one after another is kept at last.
+func TestComputedAgain(t *testing.T) {
+	kernels := func(e Edge) int {
+		t.Helper()
+		plan, err := Explain(e.Node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(plan.Kernels)
+	}
+	d, _ := testDevice(t)
+	in := random(d, r, 30, 40)
+	h := apply(ops.Exp, apply(ops.Mul, apply(ops.Add, in, num(d, 1)), num(d, 2)))
+	loss := sum(h, -1)
+	eval(t, loss)
+	if n := kernels(h); n != 1 {
+		t.Errorf("%d kernels for a chain whose sum is known", n)
+	}
+	eval(t, h)
+	if n := d.Stats().BytesInUse; n != 4*(30*40+30+30*40) {
+		t.Errorf("%d bytes in use by the input, the chain and its sum", n)
+	}
+
+	h = apply(ops.Exp, apply(ops.Mul, apply(ops.Add, in, num(d, 1)), num(d, 2)))
+	eval(t, sum(h, -1))
+	eval(t, sum(h, 0)) // the second reader: h is kept
+	if !h.Node.Computed() {
+		t.Error("what two readers wanted is not kept")
+	}
+	runtime.KeepAlive(loss.Node)
 }
