@@ -79,11 +79,12 @@ type Buffer interface {
 	Release()
 }
 
-// A Dropper is a Buffer that tells memory the program gave back from memory that the garbage collector found: the latter
-// it may have to wait for, and ask for.
+// A Dropper is a Buffer that tells memory the program gives back, by Release, from memory that the garbage collector finds that
+// nobody reaches. OnDrop returns the function that the collector calls then. Where memory is the program's own, the
+// function does not hold on to it: the collector has freed it.
 type Dropper interface {
 	Buffer
-	Drop() // is Release, called by the collector
+	OnDrop() func()
 }
 
 // A HostBackend is a Backend whose memory is the program's own. Data then needs no copying.

@@ -60,6 +60,20 @@ func (c *buffer) Release() {
 	}
 }
 
+// OnDrop implements [backend.Dropper]: the memory is the collector's, and is counted no more. Were it pooled, it would be alive
+// when the collector finds the buffer, who then would let the heap double, and the pool with it.
+func (c *buffer) OnDrop() func() {
+	if c.wrapped {
+		return func() {}
+	}
+	owner, size := c.owner, len(c.mem.data)
+	return func() {
+		owner.mu.Lock()
+		defer owner.mu.Unlock()
+		owner.used -= size
+	}
+}
+
 // retain keeps the memory from reuse until drop is called.
 func (c *buffer) retain() error {
 	for {

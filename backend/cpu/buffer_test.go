@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"unsafe"
@@ -168,5 +169,27 @@ func TestOutOfRange(t *testing.T) {
 	}
 	if err := b.Write(buf, 0, nil); !errors.Is(err, backend.ErrDevice) {
 		t.Errorf("Write after Close: %v, want ErrDevice", err)
+	}
+}
+
+// TestDroppedResults tests that the heap of a program that drops its results, as programs in Go do, settles.
+func TestDroppedResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	b := device(t)
+	type tensor struct{ buf backend.Buffer }
+	const size = 256 << 10
+	var stats runtime.MemStats
+	for range 20_000 { // 5 GiB
+		buf, err := b.Alloc(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.AddCleanup(&tensor{buf}, func(drop func()) { drop() }, buf.(backend.Dropper).OnDrop())
+	}
+	runtime.ReadMemStats(&stats)
+	if stats.HeapSys > 1<<30 {
+		t.Errorf("the heap is of %d MB", stats.HeapSys>>20)
 	}
 }

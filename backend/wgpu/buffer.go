@@ -36,8 +36,10 @@ func (b *buffer) Release() {
 	b.e.release(b)
 }
 
-// Drop implements [backend.Dropper].
-func (b *buffer) Drop() {
+// OnDrop implements [backend.Dropper].
+func (b *buffer) OnDrop() func() { return b.drop }
+
+func (b *buffer) drop() {
 	b.e.mu.Lock()
 	defer b.e.mu.Unlock()
 	if !b.released {

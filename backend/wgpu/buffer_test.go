@@ -57,7 +57,7 @@ func TestDeadTensorsAreCollected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime.AddCleanup(&tensor{buf}, backend.Dropper.Drop, buf.(backend.Dropper))
+		runtime.AddCleanup(&tensor{buf}, func(drop func()) { drop() }, buf.(backend.Dropper).OnDrop())
 		for e.isCollecting() {
 			time.Sleep(time.Millisecond)
 		}

@@ -22,17 +22,12 @@ type storage struct {
 // newStorage returns a storage of buf that gives it back when it is reached no more.
 func newStorage(buf backend.Buffer) *storage {
 	s := &storage{buf: buf}
-	s.cleanup = runtime.AddCleanup(s, drop, buf)
-	return s
-}
-
-// drop gives back memory that is reached no more.
-func drop(buf backend.Buffer) {
 	if d, ok := buf.(backend.Dropper); ok {
-		d.Drop()
-		return
+		s.cleanup = runtime.AddCleanup(s, func(drop func()) { drop() }, d.OnDrop())
+	} else {
+		s.cleanup = runtime.AddCleanup(s, backend.Buffer.Release, buf)
 	}
-	buf.Release()
+	return s
 }
 
 // unpin ends a use; the caller holds the lock of the device.
