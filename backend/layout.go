@@ -291,8 +291,11 @@ func (l Layout) Unfold(axis, size, step int) (Layout, error) {
 		return Layout{}, err
 	}
 	d := l.Shape[axis]
-	if size < 1 || size > d || step < 1 {
-		return Layout{}, fmt.Errorf("windows of %d elements, step %d, of axis %d of extent %d: %w", size, step, axis, d, ErrShape)
+	switch {
+	case size < 1 || size > d:
+		return Layout{}, fmt.Errorf("windows of %d elements of axis %d of extent %d: want 1 to the extent: %w", size, axis, d, ErrShape)
+	case step < 1:
+		return Layout{}, fmt.Errorf("step %d between windows: want 1 or more: %w", step, ErrShape)
 	}
 	u := l.clone()
 	u.Shape[axis] = (d-size)/step + 1

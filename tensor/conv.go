@@ -95,8 +95,10 @@ func (c *convolution) shape(o ConvOptions) (backend.Shape, error) {
 	switch {
 	case max(c.groups, c.w[0], c.w[1]) > math.MaxInt32:
 		return nil, fmt.Errorf("%d groups, weights %v: %w", c.groups, c.w, ErrShape)
-	case o.Groups < 0 || c.groups > max(c.x[1], 1) || c.x[1]%c.groups != 0 || outputs%c.groups != 0:
-		return nil, fmt.Errorf("%d groups of %d channels and %d outputs: %w", o.Groups, c.x[1], outputs, ErrShape)
+	case o.Groups < 0:
+		return nil, fmt.Errorf("%d groups: want 1 or more, or 0 for 1: %w", o.Groups, ErrShape)
+	case c.groups > max(c.x[1], 1) || c.x[1]%c.groups != 0 || outputs%c.groups != 0:
+		return nil, fmt.Errorf("%d groups: must divide the %d channels and the %d outputs: %w", c.groups, c.x[1], outputs, ErrShape)
 	case channels != c.x[1]:
 		return nil, fmt.Errorf("weights for %d channels, the input has %d: %w", channels, c.x[1], ErrShape)
 	}
@@ -172,8 +174,11 @@ func list(name string, v []int, n, least, otherwise int) ([]int, error) {
 		return nil, fmt.Errorf("%s %v has %d numbers for %d spatial axes: %w", name, v, len(v), n, ErrShape)
 	}
 	for _, x := range v {
-		if x < least || x > math.MaxInt32 {
-			return nil, fmt.Errorf("%s %v: %w", name, v, ErrShape)
+		switch {
+		case x < least:
+			return nil, fmt.Errorf("%s %v: want %d or more: %w", name, v, least, ErrShape)
+		case x > math.MaxInt32:
+			return nil, fmt.Errorf("%s %v: want less than 2³¹: %w", name, v, ErrShape)
 		}
 	}
 	return append([]int(nil), v...), nil

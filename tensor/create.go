@@ -247,7 +247,7 @@ func (t *Tensor) OneHot(n int, d DType) *Tensor {
 	case !d.Valid():
 		return fail("onehot", ErrDType, "unknown element type "+d.String(), t)
 	case n < 0:
-		return fail("onehot", ErrShape, fmt.Sprintf("%d classes", n), t)
+		return fail("onehot", ErrShape, fmt.Sprintf("%d classes: want 0 or more", n), t)
 	}
 	return named("onehot", t.Unsqueeze(-1).Equal(index(t.dev, n)).Cast(d), t)
 }

@@ -70,14 +70,15 @@ func fail(op string, kind error, reason string, in ...*Tensor) *Tensor {
 }
 
 // failWith returns a tensor that carries err, whose kind, if it has one, becomes the kind of the OpError
-// and is dropped from the text.
+// and is dropped from the text, as is the name of the package, which the OpError's text begins with.
 func failWith(op string, err error, in ...*Tensor) *Tensor {
+	reason := strings.TrimPrefix(err.Error(), "tensor: ")
 	for _, k := range kinds {
 		if errors.Is(err, k) {
-			return fail(op, k, strings.TrimSuffix(err.Error(), ": "+k.Error()), in...)
+			return fail(op, k, strings.TrimSuffix(reason, ": "+k.Error()), in...)
 		}
 	}
-	return fail(op, err, err.Error(), in...)
+	return fail(op, err, reason, in...)
 }
 
 // named returns r, the result of op on the operands in, which op left to other operations: an error that

@@ -44,8 +44,9 @@ func TestErrors(t *testing.T) {
 		{"linspace n", tensor.Linspace(tensor.Float32, 0, 1, -1), tensor.ErrShape, "extent -1"},
 		{"eye", tensor.Eye(tensor.Float32, -1), tensor.ErrShape, "extent -1"},
 		{"rand", tensor.Rand(tensor.Int32, 1, 2), tensor.ErrDType, "int32"},
-		{"randint", tensor.RandInt(tensor.Int32, 1, 5, 5, 2), tensor.ErrDType, "range 5 to 5"},
-		{"randint fit", tensor.RandInt(tensor.Uint8, 1, 0, 257, 2), tensor.ErrDType, "uint8"},
+		{"randint", tensor.RandInt(tensor.Int32, 1, 5, 5, 2), tensor.ErrDType, "range 5 to 5 is empty: want lo < hi"},
+		{"randint wide", tensor.RandInt(tensor.Int64, 1, 0, 1<<31+1, 2), tensor.ErrDType, "more than 2³¹ integers"},
+		{"randint fit", tensor.RandInt(tensor.Uint8, 1, 0, 257, 2), tensor.ErrDType, "range 0 to 257 is not within uint8, which holds 0 to 255"},
 		{"scalar", x.AddScalar([]int{1}), tensor.ErrDType, "scalar is a []int"},
 		{"scalar fit", n.Cast(tensor.Uint8).AddScalar(300), tensor.ErrDType, "add(uint8 [2 3], int64 []): 300 does not fit uint8"},
 		{"scalar uint64", x.AddScalar(uint64(math.MaxUint64)), tensor.ErrDType, "does not fit int64"},
@@ -72,9 +73,11 @@ func TestErrors(t *testing.T) {
 		{"unsqueeze", x.Unsqueeze(4), tensor.ErrAxis, "axis 4"},
 		{"unsqueeze twice", x.Unsqueeze(0, 0), tensor.ErrAxis, "named twice"},
 		{"diagonal", x.Diagonal(0, 1, 1), tensor.ErrAxis, "with itself"},
-		{"unfold", x.Unfold(1, 4, 1), tensor.ErrShape, "4 elements"},
+		{"unfold", x.Unfold(1, 4, 1), tensor.ErrShape, "windows of 4 elements of axis 1 of extent 3: want 1 to the extent"},
+		{"unfold nothing", x.Unfold(1, 0, 1), tensor.ErrShape, "windows of 0 elements of axis 1 of extent 3: want 1 to the extent"},
+		{"unfold step", x.Unfold(1, 1, 0), tensor.ErrShape, "step 0 between windows: want 1 or more"},
 		{"slice", x.Slice(tensor.All, tensor.All, tensor.All), tensor.ErrAxis, "3 ranges"},
-		{"slice step", x.Slice(tensor.All.Step(0)), tensor.ErrIndex, "step of 0"},
+		{"slice step", x.Slice(tensor.All.Step(0)), tensor.ErrIndex, "range ::0: the step must not be 0"},
 		{"slice at", x.Slice(tensor.All, tensor.At(3)), tensor.ErrIndex, "axis 1: index 3 of an axis of extent 3"},
 		{"select", x.Select(0, -3), tensor.ErrIndex, "index -3"},
 		{"select axis", x.Select(5, 0), tensor.ErrAxis, "axis 5"},
@@ -107,13 +110,16 @@ func TestErrors(t *testing.T) {
 		{"concat rank", tensor.Concat(0, x, tensor.Ones(tensor.Float32, 2)), tensor.ErrShape, "1 axes"},
 		{"concat axis", tensor.Concat(2, x, x), tensor.ErrAxis, "axis 2"},
 		{"stack", tensor.Stack(0, x, x.T()), tensor.ErrShape, "stack("},
-		{"pad", x.Pad(0, [2]int{-1, 0}), tensor.ErrShape, "widths [-1 0]"},
+		{"pad", x.Pad(0, [2]int{-1, 0}), tensor.ErrShape, "widths [-1 0] of axis 0: want 0 or more"},
 		{"pad axes", x.Pad(0, [2]int{}, [2]int{}, [2]int{}), tensor.ErrAxis, "3 axes"},
 		{"pad fit", n.Cast(tensor.Uint8).Pad(-1, [2]int{1, 1}), tensor.ErrDType, "-1 does not fit"},
-		{"pad reflect", x.PadReflect([2]int{2, 0}), tensor.ErrShape, "extent 2"},
-		{"pad edge", tensor.Zeros(tensor.Float32, 0).PadEdge([2]int{1, 0}), tensor.ErrShape, "extent 0"},
-		{"tile", x.Tile(-1), tensor.ErrShape, "-1 times"},
+		{"pad reflect", x.PadReflect([2]int{2, 0}), tensor.ErrShape, "widths [2 0] of axis 0 of extent 2: want less than the extent"},
+		{"pad edge", tensor.Zeros(tensor.Float32, 0).PadEdge([2]int{1, 0}), tensor.ErrShape, "widths [1 0] of axis 0 of extent 0: no element to repeat"},
+		{"tile", x.Tile(-1), tensor.ErrShape, "-1 times: want 0 or more"},
 		{"tile huge", x.Tile(math.MaxInt/4, 1), tensor.ErrShape, ""},
+		{"repeat negative", x.Repeat(-1, 0), tensor.ErrShape, "repeat(float32 [2 3]): -1 times: want 0 or more"},
+		{"one-hot classes", n.OneHot(-1, tensor.Float32), tensor.ErrShape, "-1 classes: want 0 or more"},
+		{"topk negative", first(x.TopK(-1, 0)), tensor.ErrShape, "-1 elements wanted: want 0 or more"},
 		{"repeat", x.Repeat(2, 7), tensor.ErrAxis, "axis 7"},
 		{"roll", x.Roll(1, 2), tensor.ErrAxis, "axis 2"},
 		{"take", x.Take(0, x), tensor.ErrDType, "index is float32"},
@@ -127,9 +133,11 @@ func TestErrors(t *testing.T) {
 
 		{"conv", x.Conv2d(weight, tensor.ConvOptions{}), tensor.ErrShape, "need 4 axes"},
 		{"conv channels", img.Conv2d(weight, tensor.ConvOptions{Groups: 2}), tensor.ErrShape, "weights for 8 channels, the input has 4"},
-		{"conv groups", img.Conv2d(weight, tensor.ConvOptions{Groups: 3}), tensor.ErrShape, "3 groups"},
+		{"conv groups", img.Conv2d(weight, tensor.ConvOptions{Groups: 3}), tensor.ErrShape, "3 groups: must divide the 4 channels and the 6 outputs"},
 		{"conv window", img.Conv2d(weight, tensor.ConvOptions{Dilation: []int{3}}), tensor.ErrShape, "window of 7"},
-		{"conv stride", img.Conv2d(weight, tensor.ConvOptions{Stride: []int{0}}), tensor.ErrShape, "Stride [0 0]"},
+		{"conv stride", img.Conv2d(weight, tensor.ConvOptions{Stride: []int{0}}), tensor.ErrShape, "Stride [0 0]: want 1 or more"},
+		{"conv padding", img.Conv2d(weight, tensor.ConvOptions{Padding: []int{-1}}), tensor.ErrShape, "Padding [-1 -1]: want 0 or more"},
+		{"conv dilation", img.Conv2d(weight, tensor.ConvOptions{Dilation: []int{1, 0}}), tensor.ErrShape, "Dilation [1 0]: want 1 or more"},
 		{"conv list", img.Conv2d(weight, tensor.ConvOptions{Padding: []int{1, 1, 1}}), tensor.ErrShape, "3 numbers"},
 		{"conv bool", img.Cast(tensor.Bool).Conv2d(weight.Cast(tensor.Bool), tensor.ConvOptions{}), tensor.ErrDType, "integers and floats"},
 		{"pool", img.MaxPool2d(tensor.PoolOptions{}), tensor.ErrShape, "no Window"},
@@ -161,6 +169,9 @@ func TestErrors(t *testing.T) {
 
 // first returns the first of the results of an operation.
 func first(x, _ *tensor.Tensor) *tensor.Tensor { return x }
+
+// second returns the error of a function that returns one besides a result.
+func second[T any](_ T, err error) error { return err }
 
 func TestErrorLine(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
@@ -262,6 +273,15 @@ func TestNil(t *testing.T) {
 		t.Errorf("Profile of nil gives %v, error %v", r, err)
 	}
 	x := tensor.Ones(tensor.Float32, 2)
+	for want, err := range map[string]error{
+		"tensor: eval(): operand is nil (errors_test.go:":    tensor.Eval(ctx, x, nil),
+		"tensor: eval(): operand is a zero Tensor":           tensor.Eval(ctx, &tensor.Tensor{}),
+		"tensor: explain(): operand is nil (errors_test.go:": second(tensor.Explain(nil)),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s…", err, want)
+		}
+	}
 	refused(t, tensor.Apply(nil, x).Err(), tensor.ErrUnsupported, "apply(float32 [2])")
 	refused(t, tensor.Apply(&ops.Op{Name: "add", Arity: 4}, x, x, x, x).Err(), tensor.ErrUnsupported, "not one of ops.All")
 	if tensor.Fail("op", nil, x).Err() == nil {

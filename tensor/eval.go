@@ -17,23 +17,25 @@ import (
 // [*OpError] too: of the operation that failed, if that is one whose operands decide, else of Eval. Eval may return before the device is
 // done; what fails later comes out of the next read on the device.
 func Eval(ctx context.Context, ts ...*Tensor) error {
-	nodes, err := nodesOf(ts)
+	nodes, err := nodesOf("eval", ts)
 	if err != nil {
 		return err
 	}
 	return late("eval", graph.Eval(ctx, nodes...), ts...)
 }
 
-// nodesOf returns the nodes of ts, or the first error they carry.
-func nodesOf(ts []*Tensor) ([]*graph.Node, error) {
+// nodesOf returns the nodes of ts, the operands of op, or the first error they carry.
+func nodesOf(op string, ts []*Tensor) ([]*graph.Node, error) {
 	nodes := make([]*graph.Node, 0, len(ts))
 	for _, t := range ts {
-		if err := t.Err(); err != nil {
-			return nil, err
+		if t != nil && t.scalar != nil {
+			continue // it has no node, and needs no computing
 		}
-		if t.node != nil { // a scalar has none, and needs no computing
-			nodes = append(nodes, t.node)
+		t, ok := t.ready(op)
+		if !ok {
+			return nil, t.err
 		}
+		nodes = append(nodes, t.node)
 	}
 	return nodes, nil
 }

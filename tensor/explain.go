@@ -26,7 +26,7 @@ type KernelInfo struct {
 
 // Explain returns the kernels that [Eval] of the tensors would run now. It runs nothing.
 func Explain(ts ...*Tensor) (Explanation, error) {
-	nodes, err := nodesOf(ts)
+	nodes, err := nodesOf("explain", ts)
 	if err != nil {
 		return Explanation{}, err
 	}

@@ -150,8 +150,11 @@ func padded(shape backend.Shape, widths [][2]int) (backend.Shape, error) {
 	}
 	s := shape.Clone()
 	for a, w := range widths {
-		if w[0] < 0 || w[1] < 0 || w[0] > math.MaxInt-s[a] || w[1] > math.MaxInt-s[a]-w[0] {
-			return nil, fmt.Errorf("widths %v of axis %d: %w", w, a, ErrShape)
+		switch {
+		case w[0] < 0 || w[1] < 0:
+			return nil, fmt.Errorf("widths %v of axis %d: want 0 or more: %w", w, a, ErrShape)
+		case w[0] > math.MaxInt-s[a] || w[1] > math.MaxInt-s[a]-w[0]:
+			return nil, fmt.Errorf("widths %v of axis %d of extent %d: the sum does not fit an int: %w", w, a, s[a], ErrShape)
 		}
 		s[a] += w[0] + w[1]
 	}
@@ -161,7 +164,7 @@ func padded(shape backend.Shape, widths [][2]int) (backend.Shape, error) {
 // PadEdge returns t with its outermost elements repeated around it. Widths and errors are as in
 // [Tensor.Pad]; to pad an empty axis is an error of kind [ErrShape].
 func (t *Tensor) PadEdge(widths ...[2]int) *Tensor {
-	return t.padWith("pad_edge", widths, func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool) {
+	return t.padWith("pad_edge", "no element to repeat", widths, func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool) {
 		repeat := func(i, n int) *Tensor {
 			shape := t.Shape()
 			shape[a] = n
@@ -177,7 +180,7 @@ func (t *Tensor) PadEdge(widths ...[2]int) *Tensor {
 // PadReflect returns t mirrored at its outermost elements, which are not repeated: of 1 2 3, two before
 // give 3 2 1 2 3. A width must be less than the extent. Widths and errors are as in [Tensor.Pad].
 func (t *Tensor) PadReflect(widths ...[2]int) *Tensor {
-	return t.padWith("pad_reflect", widths, func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool) {
+	return t.padWith("pad_reflect", "want less than the extent", widths, func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool) {
 		if max(w[0], w[1]) >= d {
 			return nil, nil, false
 		}
@@ -185,8 +188,8 @@ func (t *Tensor) PadReflect(widths ...[2]int) *Tensor {
 	})
 }
 
-// padWith pads axis by axis with what ends returns, for axis a of extent d.
-func (t *Tensor) padWith(op string, widths [][2]int, ends func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool)) *Tensor {
+// padWith pads axis by axis with what ends returns, for axis a of extent d; if that is not ok, reason says why.
+func (t *Tensor) padWith(op, reason string, widths [][2]int, ends func(t *Tensor, a, d int, w [2]int) (before, after *Tensor, ok bool)) *Tensor {
 	t, ok := t.ready(op)
 	if !ok {
 		return t
@@ -201,7 +204,7 @@ func (t *Tensor) padWith(op string, widths [][2]int, ends func(t *Tensor, a, d i
 		d := t.layout.Shape[a]
 		before, after, ok := ends(t, a, d, w)
 		if !ok {
-			return fail(op, ErrShape, fmt.Sprintf("widths %v of axis %d of extent %d", w, a, d), t)
+			return fail(op, ErrShape, fmt.Sprintf("widths %v of axis %d of extent %d: %s", w, a, d, reason), t)
 		}
 		t = concat(op, a, []*Tensor{before, t, after})
 	}
@@ -241,8 +244,11 @@ func (t *Tensor) times(op string, n, axis, where int) *Tensor {
 		return failWith(op, err, t)
 	}
 	d := t.layout.Shape[a]
-	if n < 0 || d > 0 && n > math.MaxInt/d {
-		return fail(op, ErrShape, fmt.Sprintf("%d times", n), t)
+	switch {
+	case n < 0:
+		return fail(op, ErrShape, fmt.Sprintf("%d times: want 0 or more", n), t)
+	case d > 0 && n > math.MaxInt/d:
+		return fail(op, ErrShape, fmt.Sprintf("%d times an extent of %d does not fit an int", n, d), t)
 	}
 	v := t.Unsqueeze(a + where)
 	wide := v.Shape()

@@ -49,8 +49,17 @@ func RandInt(t DType, seed uint64, lo, hi int64, shape ...int) *Tensor {
 		return bad
 	}
 	least, most := ops.IntRange(t)
-	if lo >= hi || lo < least || hi-1 > most || uint64(hi)-uint64(lo) > 1<<31 {
-		return fail("randint", ErrDType, fmt.Sprintf("range %d to %d is not between 1 and 2³¹ integers of %s", lo, hi, t))
+	reason := ""
+	switch {
+	case lo >= hi:
+		reason = "is empty: want lo < hi"
+	case lo < least || hi-1 > most:
+		reason = fmt.Sprintf("is not within %s, which holds %d to %d", t, least, most)
+	case uint64(hi)-uint64(lo) > 1<<31:
+		reason = "has more than 2³¹ integers"
+	}
+	if reason != "" {
+		return fail("randint", ErrDType, fmt.Sprintf("range %d to %d %s", lo, hi, reason))
 	}
 	n, half := Scalar(hi-lo), Scalar(32)
 	upper := s.bits(2, 0).Cast(Int64).Mul(n)

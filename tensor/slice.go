@@ -85,8 +85,11 @@ func (r Range) of(d int) (start, step, n int, err error) {
 		return i, 1, 1, nil
 	}
 	step = r.step + 1
-	if step == 0 || r.step == math.MaxInt { // the latter wraps to MinInt, as MinInt − 1 did
-		return 0, 0, 0, fmt.Errorf("range %v has a step of %d: %w", r, step, ErrIndex)
+	if step == 0 {
+		return 0, 0, 0, fmt.Errorf("range %v: the step must not be 0: %w", r, ErrIndex)
+	}
+	if r.step == math.MaxInt { // it wraps to MinInt, as MinInt − 1 did
+		return 0, 0, 0, fmt.Errorf("range %v: the step must be above %d: %w", r, math.MinInt, ErrIndex)
 	}
 	first, end := 0, d // open ends
 	if step < 0 {

@@ -41,7 +41,7 @@ func (t *Tensor) TopK(k, axis int, order ...SortOrder) (values, indices *Tensor)
 		return t, t
 	}
 	if k < 0 {
-		bad := fail("topk", ErrShape, fmt.Sprintf("%d elements wanted", k), t)
+		bad := fail("topk", ErrShape, fmt.Sprintf("%d elements wanted: want 0 or more", k), t)
 		return bad, bad
 	}
 	indices = t.sort("topk", axis, k, true, order)

@@ -52,6 +52,9 @@ func TestMissing(t *testing.T) {
 			if strings.Contains(out, "computed") || !strings.Contains(out, "of kind ErrDevice") {
 				t.Errorf("no error:\n%s", out)
 			}
+			if strings.Contains(out, "(): tensor: ") {
+				t.Errorf("the package's name comes twice:\n%s", out)
+			}
 			if !strings.Contains(out, "cpu      well: ") {
 				t.Errorf("the CPU is not well without the GPU:\n%s", out)
 			}

@@ -23,7 +23,7 @@ type source struct {
 	elem  int                            // in elems, filled in by encode
 }
 
-// encode writes a file of the tensors of list, which it sorts.
+// encode writes a file of the tensors of list, which it sorts. Its errors leave it to the caller to name the package.
 func encode(w io.Writer, list []source, meta map[string]string) error {
 	if err := sortSources(list); err != nil {
 		return err
@@ -33,7 +33,7 @@ func encode(w io.Writer, list []source, meta map[string]string) error {
 		return err
 	}
 	if _, err := w.Write(head); err != nil {
-		return fmt.Errorf("safetensors: write header: %w", err)
+		return fmt.Errorf("header: %w", err)
 	}
 	for _, s := range list {
 		n, err := s.write(w)
@@ -41,7 +41,7 @@ func encode(w io.Writer, list []source, meta map[string]string) error {
 			err = fmt.Errorf("%d bytes for %v %v", n, s.dtype, s.shape)
 		}
 		if err != nil {
-			return fmt.Errorf("safetensors: write tensor %q: %w", s.name, err)
+			return fmt.Errorf("tensor %q: %w", s.name, err)
 		}
 	}
 	return nil
@@ -54,12 +54,12 @@ func sortSources(list []source) error {
 		e, ok := byDType(s.dtype)
 		switch {
 		case !ok:
-			return fmt.Errorf("safetensors: write tensor %q: %v: %w", s.name, s.dtype, ops.ErrDType)
+			return fmt.Errorf("tensor %q: %v: %w", s.name, s.dtype, ops.ErrDType)
 		case s.name == metadata:
-			return fmt.Errorf("safetensors: write tensor %q: the name is that of the metadata", s.name)
+			return fmt.Errorf("tensor %q: the name is that of the metadata", s.name)
 		}
 		if err := s.shape.Check(); err != nil {
-			return fmt.Errorf("safetensors: write tensor %q: %w", s.name, err)
+			return fmt.Errorf("tensor %q: %w", s.name, err)
 		}
 		s.elem = e
 	}
@@ -110,7 +110,7 @@ func header(list []source, meta map[string]string) ([]byte, error) {
 	}
 	n := len(b) - 8
 	if n > maxHeader {
-		return nil, fmt.Errorf("safetensors: write: header of %d bytes, at most %d can be read", n, maxHeader)
+		return nil, fmt.Errorf("header of %d bytes, at most %d can be read", n, maxHeader)
 	}
 	binary.LittleEndian.PutUint64(b, uint64(n))
 	return b, nil
@@ -130,7 +130,7 @@ func appendCounts(b []byte, list []int) []byte {
 // appendString appends s as a JSON string with no more escapes than JSON demands, as the reference writes it.
 func appendString(b []byte, s string) ([]byte, error) {
 	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("safetensors: write: %q is not UTF-8", s)
+		return nil, fmt.Errorf("%q is not UTF-8", s)
 	}
 	b = append(b, '"')
 	for i := range len(s) {

@@ -28,10 +28,17 @@ func (f *File) Tensor(name string) (*tensor.Tensor, error) {
 // another as they are written. A name must be UTF-8 and not "__metadata__". A tensor that carries an error is
 // found before anything is written.
 func Write(ctx context.Context, w io.Writer, tensors map[string]*tensor.Tensor, metadata map[string]string) error {
+	if err := write(ctx, w, tensors, metadata); err != nil {
+		return fmt.Errorf("safetensors: write: %w", err)
+	}
+	return nil
+}
+
+func write(ctx context.Context, w io.Writer, tensors map[string]*tensor.Tensor, metadata map[string]string) error {
 	list := make([]source, 0, len(tensors))
 	for name, t := range tensors {
 		if err := t.Err(); err != nil {
-			return fmt.Errorf("safetensors: write tensor %q: %w", name, err)
+			return fmt.Errorf("tensor %q: %w", name, err)
 		}
 		write := func(w io.Writer) (int64, error) { return tensor.WriteTo(ctx, w, t) }
 		list = append(list, source{name: name, dtype: t.DType(), shape: t.Shape(), write: write})
@@ -42,7 +49,7 @@ func Write(ctx context.Context, w io.Writer, tensors map[string]*tensor.Tensor, 
 // WriteFile writes a file at path as [Write] does. A file that is there is replaced once the new one is complete; after
 // an error it is as it was.
 func WriteFile(ctx context.Context, path string, tensors map[string]*tensor.Tensor, metadata map[string]string) error {
-	err := atomicfile.Write(path, func(w io.Writer) error { return Write(ctx, w, tensors, metadata) })
+	err := atomicfile.Write(path, func(w io.Writer) error { return write(ctx, w, tensors, metadata) })
 	if err != nil {
 		return fmt.Errorf("safetensors: write %s: %w", path, err)
 	}

@@ -118,6 +118,9 @@ func TestWriteErrors(t *testing.T) {
 	bad := tensor.New([]float32{1, 2}).Add(tensor.New([]float32{1, 2, 3}))
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	err := safetensors.WriteFile(t.Context(), path, map[string]*tensor.Tensor{"good": tensor.Ones(tensor.Int8), "bad": bad}, nil)
+	if err == nil || strings.Count(err.Error(), "safetensors: write ") != 1 || !strings.Contains(err.Error(), `: tensor "bad": `) {
+		t.Errorf("error %v, want one that names the package once, and the tensor", err)
+	}
 	if !errors.Is(err, tensor.ErrShape) || !strings.Contains(err.Error(), `tensor "bad"`) {
 		t.Errorf("error %v, want a mismatch of shapes", err)
 	}
