@@ -15,11 +15,11 @@ func BenchmarkChainFused(b *testing.B) { chain(b, "") }
 
 func chain(b *testing.B, fuse string) {
 	const n = 1000
-	b.Setenv("WEFT_FUSE", fuse)
 	def, err := tensor.Default()
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.Setenv("WEFT_FUSE", fuse) // not for the default device
 	own, err := backend.Open(def.Info().Name, 0)
 	if err != nil {
 		b.Fatal(err)
