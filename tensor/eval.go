@@ -16,6 +16,8 @@ import (
 // ctx; then no tensor has changed, and Eval may be called again. A nil ctx never ends. An error of the device is an
 // [*OpError] too: of the operation that failed, if that is one whose operands decide, else of Eval. Eval may return before the device is
 // done; what fails later comes out of the next read on the device.
+//
+// When ctx ends Eval returns promptly. Kernels that a GPU was given by then still run, and what is read next waits for them.
 func Eval(ctx context.Context, ts ...*Tensor) error {
 	nodes, err := nodesOf("eval", ts)
 	if err != nil {

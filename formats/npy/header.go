@@ -100,15 +100,22 @@ func parseHeader(text []byte, start int) (*Header, error) {
 // The elements are to follow it, row-major and little-endian. The error is of kind [ops.ErrDType] or
 // [backend.ErrShape] if there is no such array.
 func WriteHeader(w io.Writer, d ops.DType, shape backend.Shape) error {
+	if err := writeHeader(w, d, shape); err != nil {
+		return fmt.Errorf("npy: write: %w", err)
+	}
+	return nil
+}
+
+func writeHeader(w io.Writer, d ops.DType, shape backend.Shape) error {
 	descr, ok := descrs[d]
 	if !ok {
-		return fmt.Errorf("npy: write %v %v: %w", d, shape, ops.ErrDType)
+		return fmt.Errorf("%v %v: %w", d, shape, ops.ErrDType)
 	}
 	if err := shape.Check(); err != nil {
-		return fmt.Errorf("npy: write %v: %w", d, err)
+		return fmt.Errorf("%v: %w", d, err)
 	}
 	if len(shape) > maxRank {
-		return fmt.Errorf("npy: write %v: %d axes, NumPy has at most %d: %w", d, len(shape), maxRank, backend.ErrShape)
+		return fmt.Errorf("%v: %d axes, NumPy has at most %d: %w", d, len(shape), maxRank, backend.ErrShape)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
@@ -124,7 +131,7 @@ func WriteHeader(w io.Writer, d ops.DType, shape backend.Shape) error {
 	head := append([]byte(magic), 1, 0)
 	head = binary.LittleEndian.AppendUint16(head, uint16(b.Len())) // ≤ 64 extents of 20 digits
 	if _, err := w.Write(append(head, b.String()...)); err != nil {
-		return fmt.Errorf("npy: write header: %w", err)
+		return fmt.Errorf("header: %w", err)
 	}
 	return nil
 }

@@ -81,10 +81,17 @@ func readFile(f *os.File) (*tensor.Tensor, error) {
 // Write writes t to w as numpy.save does: version 1.0, row-major, little-endian. It computes t first; the error
 // is t's own if it has one, and then nothing is written.
 func Write(ctx context.Context, w io.Writer, t *tensor.Tensor) error {
-	if err := tensor.Eval(ctx, t); err != nil {
+	if err := write(ctx, w, t); err != nil {
 		return fmt.Errorf("npy: write: %w", err)
 	}
-	if err := WriteHeader(w, t.DType(), t.Shape()); err != nil {
+	return nil
+}
+
+func write(ctx context.Context, w io.Writer, t *tensor.Tensor) error {
+	if err := tensor.Eval(ctx, t); err != nil {
+		return err
+	}
+	if err := writeHeader(w, t.DType(), t.Shape()); err != nil {
 		return err
 	}
 	return writeData(ctx, w, t)
@@ -92,7 +99,7 @@ func Write(ctx context.Context, w io.Writer, t *tensor.Tensor) error {
 
 func writeData(ctx context.Context, w io.Writer, t *tensor.Tensor) error {
 	if _, err := tensor.WriteTo(ctx, w, t); err != nil {
-		return fmt.Errorf("npy: write %v %v: %w", t.DType(), t.Shape(), err)
+		return fmt.Errorf("%v %v: %w", t.DType(), t.Shape(), err)
 	}
 	return nil
 }
@@ -100,7 +107,7 @@ func writeData(ctx context.Context, w io.Writer, t *tensor.Tensor) error {
 // WriteFile writes t to the file at path as [Write] does. A file that is there is replaced once the new one is complete;
 // after an error it is as it was.
 func WriteFile(ctx context.Context, path string, t *tensor.Tensor) error {
-	err := atomicfile.Write(path, func(w io.Writer) error { return Write(ctx, w, t) })
+	err := atomicfile.Write(path, func(w io.Writer) error { return write(ctx, w, t) })
 	if err != nil {
 		return fmt.Errorf("npy: write %s: %w", path, err)
 	}
@@ -120,14 +127,24 @@ func (a *Archive) Tensor(name string) (*tensor.Tensor, error) {
 // Write adds t under that name, which must be new and a path that [fs.ValidPath] accepts. It computes t first; the
 // error is t's own if it has one, and then nothing is added.
 func (a *ArchiveWriter) Write(ctx context.Context, name string, t *tensor.Tensor) error {
+	if err := a.write(ctx, name, t); err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	return nil
+}
+
+func (a *ArchiveWriter) write(ctx context.Context, name string, t *tensor.Tensor) error {
 	if err := tensor.Eval(ctx, t); err != nil {
-		return fmt.Errorf("npy: write array %q: %w", name, err)
+		return fmt.Errorf("array %q: %w", name, err)
 	}
 	w, err := a.create(name, t.DType(), t.Shape())
 	if err != nil {
 		return err
 	}
-	return writeData(ctx, w, t)
+	if err := writeData(ctx, w, t); err != nil {
+		return fmt.Errorf("array %q: %w", name, err)
+	}
+	return nil
 }
 
 // WriteArchiveFile writes the tensors by their names to the .npz at path, uncompressed, as numpy.savez does. A
@@ -136,11 +153,11 @@ func WriteArchiveFile(ctx context.Context, path string, tensors map[string]*tens
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		a := NewArchiveWriter(w)
 		for _, name := range slices.Sorted(maps.Keys(tensors)) {
-			if err := a.Write(ctx, name, tensors[name]); err != nil {
+			if err := a.write(ctx, name, tensors[name]); err != nil {
 				return err
 			}
 		}
-		return a.Close()
+		return a.close()
 	})
 	if err != nil {
 		return fmt.Errorf("npy: write %s: %w", path, err)

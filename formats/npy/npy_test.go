@@ -276,3 +276,23 @@ func ExampleReadHeader() {
 	fmt.Println(h.DType, h.Shape, h.FortranOrder, h.Offset)
 	// Output: float32 [2 3] true 128
 }
+
+// TestErrorsNameThePackageOnce looks at what goes wrong in the inner of two functions that could both say where.
+func TestErrorsNameThePackageOnce(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "a")
+	bad := tensor.New([]float32{1, 2}, 3)
+	whole := tensor.New([]float32{1, 2}, 2)
+	for name, err := range map[string]error{
+		"write":        npy.Write(ctx, io.Discard, bad),
+		"nil":          npy.Write(ctx, io.Discard, nil),
+		"file":         npy.WriteFile(ctx, path, bad),
+		"archive":      npy.NewArchiveWriter(io.Discard).Write(ctx, "a", bad),
+		"archive name": npy.NewArchiveWriter(io.Discard).Write(ctx, "../a", whole),
+		"archive file": npy.WriteArchiveFile(ctx, path, map[string]*tensor.Tensor{"../a": whole}),
+		"header":       npy.WriteHeader(io.Discard, tensor.Float32, []int{-1}),
+	} {
+		if err == nil || strings.Count(err.Error(), "npy:") != 1 || !strings.HasPrefix(err.Error(), "npy:") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

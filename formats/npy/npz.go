@@ -164,10 +164,10 @@ func NewArchiveWriter(w io.Writer) *ArchiveWriter {
 // create begins the array of that name.
 func (a *ArchiveWriter) create(name string, d ops.DType, shape backend.Shape) (io.Writer, error) {
 	if !validEntry(name + ".npy") {
-		return nil, fmt.Errorf("npy: archive: %q is no plain path", name)
+		return nil, fmt.Errorf("archive: %q is no plain path", name)
 	}
 	if a.seen[name] {
-		return nil, fmt.Errorf("npy: archive: second array of the name %q", name)
+		return nil, fmt.Errorf("archive: second array of the name %q", name)
 	}
 	a.seen[name] = true
 	head := &zip.FileHeader{Name: name + ".npy", Method: zip.Store}
@@ -176,15 +176,25 @@ func (a *ArchiveWriter) create(name string, d ops.DType, shape backend.Shape) (i
 	}
 	w, err := a.zip.CreateHeader(head)
 	if err != nil {
-		return nil, fmt.Errorf("npy: archive: array %q: %w", name, err)
+		return nil, fmt.Errorf("archive: array %q: %w", name, err)
 	}
-	return w, WriteHeader(w, d, shape)
+	if err := writeHeader(w, d, shape); err != nil {
+		return nil, fmt.Errorf("archive: array %q: %w", name, err)
+	}
+	return w, nil
 }
 
 // Close writes the directory of the archive. It does not close the writer below.
 func (a *ArchiveWriter) Close() error {
+	if err := a.close(); err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	return nil
+}
+
+func (a *ArchiveWriter) close() error {
 	if err := a.zip.Close(); err != nil {
-		return fmt.Errorf("npy: archive: %w", err)
+		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
 }
