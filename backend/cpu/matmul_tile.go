@@ -239,13 +239,22 @@ func (p *gemm[T, S]) byColumns(b *factor[T]) bool {
 	return false
 }
 
+// crowded reports whether rows that many numbers apart fall into few sets of a cache, so that a dozen of them, read side by
+// side, push one another out.
+func (p *gemm[T, S]) crowded(row int) bool {
+	const apart = 512 // bytes
+	return row*int(unsafe.Sizeof(T(0)))%apart == 0
+}
+
 // panel returns a part of f as the kernel reads it, in place if that can be.
 func (p *gemm[T, S]) panel(w *worker, f *factor[T], group int, aligned bool, r0, r1, k0, k1 int) (x []T, ld int) {
-	if f.inPlace(group, p.k, aligned) {
+	if f.inPlace(group, p.k, aligned) && !(p.kern.strided != nil && p.crowded(f.row)) {
 		return f.data[f.off+r0*f.row+k0:], f.row
 	}
 	if ld = (k1 - k0) * group; group == 1 {
-		ld = roundUp(ld, 8) // rows begin at vectors
+		if ld = roundUp(ld, 8); p.crowded(ld) { // rows begin at vectors
+			ld += 16
+		}
 	}
 	x = take[T](w.scratch, (r1-r0+group-1)/group*ld)
 	f.pack(w, x, group, ld, r0, r1, k0, k1)
