@@ -1,4 +1,4 @@
-# make lists the targets; make check does what CI does.
+# make lists the targets; make check and make gpu do what CI does.
 TOOL := go tool -modfile=tools/go.mod
 
 .PHONY: help
@@ -6,7 +6,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: fmt-check lint generate-check test sets nocgo race ## everything CI checks
+check: fmt-check lint generate-check test sets nocgo race ## what CI checks without a GPU; make gpu is the rest
 
 .PHONY: fmt
 fmt: ## format the code

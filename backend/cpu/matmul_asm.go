@@ -53,23 +53,16 @@ func productKernel[T term](m, n, k int) *gemmKernel[T] {
 		m = n // see run
 	}
 	if m > fewRows {
-		switch kern := any(tileKernel32).(type) {
-		case *gemmKernel[T]:
-			if kern != nil {
-				return kern
-			}
-		}
-		switch kern := any(tileKernel64).(type) {
-		case *gemmKernel[T]:
-			if kern != nil {
-				return kern
+		for _, kern := range [...]any{tileKernel32, tileKernel64} {
+			if k, _ := kern.(*gemmKernel[T]); k != nil {
+				return k
 			}
 		}
 	}
 	return kernelFor[T](k)
 }
 
-// addTo adds a block's sums, which are not wider than T, to those of the blocks before.
+// addTo adds a block's sums, of a type not wider than S, to those of the blocks before.
 func addTo[T, S term](sums []S, c []T) {
 	if l := instructions.Loops(); l != nil && len(c) > 0 {
 		switch s := any(sums).(type) {

@@ -14,7 +14,7 @@ type memo struct {
 	sizes    []int // of the operands' buffers, 0 for none
 	first    []int // the first operand in the same buffer as each
 	launches []memoLaunch
-	useless  bool // the step uses memory of its own: it has to be lowered each time
+	useless  bool // the step uses memory of its own, or constants elsewhere: it has to be lowered each time
 }
 
 type memoLaunch struct {
@@ -91,7 +91,7 @@ func (e *engine) remember(s *backend.Step, launches []launch) *memo {
 	}
 	for _, l := range launches {
 		if len(s.Consts) > 0 && l.consts == 0 {
-			m.useless = true
+			m.useless, m.launches = true, nil
 			return m
 		}
 		r := memoLaunch{launch: l}
