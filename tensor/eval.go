@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/internal/graph"
+	"github.com/weft-go/weft/internal/hostmem"
 )
 
 // Eval computes the tensors, together: what several of them need is computed once. It need not be called
@@ -53,7 +54,7 @@ func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
 	if err := t.roomToRead("data"); err != nil {
 		return nil, err
 	}
-	data := make([]T, t.layout.Len())
+	data := hostmem.Make[T](t.layout.Len())
 	if len(data) == 0 {
 		return data, nil
 	}
@@ -123,7 +124,7 @@ func nativeBytes(ctx context.Context, t *Tensor) ([]byte, error) {
 	if err := t.roomToRead("bytes"); err != nil {
 		return nil, err
 	}
-	b := make([]byte, t.layout.Len()*t.node.DType.Size())
+	b := hostmem.Make[byte](t.layout.Len() * t.node.DType.Size())
 	if len(b) == 0 {
 		return b, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/hostmem"
 )
 
 // alignment of buffers: a cache line, and the widest vector register.
@@ -203,7 +204,7 @@ func (m *memory) count(i *backend.Info) {
 }
 
 func newBlock(n int) *block64 {
-	p := make([]byte, n+alignment)
+	p := hostmem.Make[byte](n + alignment)
 	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(p))) & (alignment - 1))
 	return &block64{data: p[off : off+n : off+n]}
 }

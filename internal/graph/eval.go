@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/hostmem"
 )
 
 // Eval computes nodes, of one device or of several, and what they need. Other goroutines may call it at the
@@ -271,7 +272,7 @@ func (d *Device) fetch(ctx context.Context, e Edge) ([]byte, error) {
 	if d.host == nil {
 		return Bytes(ctx, e)
 	}
-	data := make([]byte, e.Layout.Len()*e.Node.DType.Size()) // d will keep it
+	data := hostmem.Make[byte](e.Layout.Len() * e.Node.DType.Size()) // d will keep it
 	return data, Read(ctx, e, data)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/hostmem"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -40,7 +41,7 @@ func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 	at := e.Layout.Offset * e.Node.DType.Size()
 	d := e.Node.Device
 	if !e.Layout.IsDense() || e.Node.kind.memoryless() {
-		dst := make([]byte, size)
+		dst := hostmem.Make[byte](size)
 		return dst, Read(ctx, e, dst)
 	}
 	if src, _, err := e.onHost(); err != nil {
@@ -49,7 +50,7 @@ func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 		return src[at : at+size : at+size], nil
 	}
 	if d.host == nil {
-		dst := make([]byte, size)
+		dst := hostmem.Make[byte](size)
 		return dst, Read(ctx, e, dst)
 	}
 	s, at, err := access(ctx, e)

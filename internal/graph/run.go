@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/hostmem"
 )
 
 // run computes what f has claimed, by its binding.
@@ -162,7 +163,7 @@ func (d *Device) runElsewhere(ctx context.Context, step backend.Step, k KernelIn
 					return err
 				}
 				moved[here] = b
-				data := make([]byte, here.Size())
+				data := hostmem.Make[byte](here.Size())
 				if err := d.b.Read(ctx, data, here, 0); err != nil {
 					return err
 				}
@@ -178,7 +179,7 @@ func (d *Device) runElsewhere(ctx context.Context, step backend.Step, k KernelIn
 		return err
 	}
 	for i, o := range there.Out {
-		data := make([]byte, o.Buf.Size())
+		data := hostmem.Make[byte](o.Buf.Size())
 		if err := d.fallback.Read(ctx, data, o.Buf, 0); err != nil {
 			return err
 		}

@@ -82,8 +82,8 @@ fn div_f64_(x: f64, y: f64) -> f64 {
     return nan_if_f64_(x / y, same_f64_(x, y) && (!isfinite_f64_(x) || !truth_f64_(x)));
 }
 
-// sqrt_f64_ is rounded correctly, whatever the builtin does: of x brought to [1, 4), so that the root and its neighbours are
-// 2⁻⁵² apart. The root is too great or too small by the exact remainder.
+// sqrt_f64_ is rounded correctly, whatever the builtin does, which may be right to 24 bits only: of x brought to [1, 4), so that
+// the root and its neighbours are 2⁻⁵² apart. The root is too great or too small by the exact remainder.
 fn sqrt_f64_(x: f64) -> f64 {
     if (!truth_f64_(x) || !isfinite_f64_(x) || negative_f64_(x)) {
         return nan_if_f64_(x, isnan_f64_(x) || (negative_f64_(x) && truth_f64_(x)));
@@ -94,6 +94,7 @@ fn sqrt_f64_(x: f64) -> f64 {
     let odd = n & 1;
     let m = value_f64_(b.x, (b.y & 0xfffffu) | ((1023u + u32(odd)) << 20u));
     var y = sqrt(m);
+    y = y + square_rest_f64_(m, y) / (y + y);
     y = y + square_rest_f64_(m, y) / (y + y);
     let rest = square_rest_f64_(m, y);
     let unit = 2.220446049250313e-16lf;
