@@ -10,5 +10,6 @@
 // GB/s count each input read once and each result written once.
 //
 // gonum computes in float64 where it has no float32 (floats, mat); its figures are for twice the bytes then.
-// The folder peers holds a module of its own for gomlx, so that weft does not depend on it.
+// The folder peers holds a module of its own for gomlx, so that weft does not depend on it, and arrays.py, which times NumPy and
+// PyTorch beside BenchmarkPeer.
 package benchmarks

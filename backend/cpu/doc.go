@@ -12,10 +12,11 @@
 // variable WEFT_CPU names another: generic (Go alone), avx2 or avx512; opening the device fails if the processor
 // has not what it names. [Backend.Info] says which one is in use. Sets may differ in the last places of a result.
 //
-// A Map goes through its domain in the order of memory, in tiles where operands lie across each other
-// (domains.go). A Reduce, Row or Scan is cut into elementwise programs (split.go) with accumulators or scanners
-// between them, which work on rows, or on columns if those are what lies together in memory (rows.go). Rows
-// that are long are reduced in segments of a fixed size.
+// A Map goes through its domain in the order of memory, in tiles where operands lie across each other (domains.go); a
+// copy across turns squares in registers, and what no cache holds is written past it (transpose.go). A Reduce, Row or
+// Scan is cut into elementwise programs (split.go) with accumulators or scanners between them, which work on rows, or
+// on columns if those are what lies together in memory (rows.go). Rows that are long are reduced in segments of a fixed
+// size.
 //
 // Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
 // cache, with the programs before and after run on a tile's own elements. A program that has a faster

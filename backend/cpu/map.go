@@ -23,6 +23,11 @@ func (j *job) runMap(k *backend.Map) error {
 	if alike(layouts) {
 		return j.mapDomain(p, layouts)
 	}
+	if isCopy(p.expr) {
+		if done, err := j.transpose(layouts[0], layouts[1]); done {
+			return err
+		}
+	}
 	for _, layouts := range domains(layouts, len(j.in)) {
 		if err := j.mapDomain(p, layouts); err != nil {
 			return err

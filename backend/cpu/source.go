@@ -161,17 +161,21 @@ func put[T any](dst, src []T, v *view, pos, at int, dense bool) {
 func overlaps(in, out []source) bool {
 	for i := range out {
 		for k := range in {
-			a, b := out[i].mem, in[k].mem
-			if len(a) == 0 || len(b) == 0 {
-				continue
-			}
-			pa, pb := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
-			if pa < pb+uintptr(len(b)) && pb < pa+uintptr(len(a)) {
+			if overlapping(out[i].mem, in[k].mem) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// overlapping reports whether a and b share memory.
+func overlapping(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	pa, pb := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	return pa < pb+uintptr(len(b)) && pb < pa+uintptr(len(a))
 }
 
 // denseSource returns a source over all n elements of type d in mem.

@@ -39,10 +39,12 @@ var avx2Loops = Loops{
 		Sum: SumFloat64AVX2, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX2,
 		SumLines: SumLinesFloat64AVX2, MaxLines: MaxLinesFloat64AVX2, MinLines: MinLinesFloat64AVX2,
 	},
-	ScanSum:  ScanFloat32AVX2,
-	Float16:  Halves{Widen: widenFloat16AVX2, Narrow: narrowFloat16AVX2, Round: roundFloat16AVX2},
-	BFloat16: Halves{Widen: widenBfloat16AVX2, Narrow: narrowBfloat16AVX2, Round: roundBfloat16AVX2},
-	Casts:    avx2Casts,
+	ScanSum:     ScanFloat32AVX2,
+	Transpose32: Transpose{8, Transpose32AVX2, TransposeStream32AVX2},
+	Transpose64: Transpose{4, Transpose64AVX2, TransposeStream64AVX2},
+	Float16:     Halves{Widen: widenFloat16AVX2, Narrow: narrowFloat16AVX2, Round: roundFloat16AVX2},
+	BFloat16:    Halves{Widen: widenBfloat16AVX2, Narrow: narrowBfloat16AVX2, Round: roundBfloat16AVX2},
+	Casts:       avx2Casts,
 }
 
 var avx512Loops = Loops{
@@ -61,10 +63,12 @@ var avx512Loops = Loops{
 		Sum: SumFloat64AVX512, Max: MaxFloat64AVX512, Min: MinFloat64AVX512, First: FirstFloat64AVX512,
 		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
 	},
-	ScanSum:  ScanFloat32AVX512,
-	Float16:  Halves{Widen: widenFloat16AVX512, Narrow: narrowFloat16AVX512, Round: roundFloat16AVX512},
-	BFloat16: Halves{Widen: widenBfloat16AVX512, Narrow: narrowBfloat16AVX512, Round: roundBfloat16AVX512},
-	Casts:    avx512Casts,
+	ScanSum:     ScanFloat32AVX512,
+	Transpose32: Transpose{16, Transpose32AVX512, TransposeStream32AVX512},
+	Transpose64: Transpose{8, Transpose64AVX512, TransposeStream64AVX512},
+	Float16:     Halves{Widen: widenFloat16AVX512, Narrow: narrowFloat16AVX512, Round: roundFloat16AVX512},
+	BFloat16:    Halves{Widen: widenBfloat16AVX512, Narrow: narrowBfloat16AVX512, Round: roundBfloat16AVX512},
+	Casts:       avx512Casts,
 }
 
 // Loops returns the loops written for s, nil for [Generic].

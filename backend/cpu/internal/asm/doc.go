@@ -54,8 +54,17 @@ type Loops struct {
 	// running sum so far, which goes on.
 	ScanSum func(z, x, c unsafe.Pointer, n int)
 
+	Transpose32, Transpose64 Transpose // of elements of as many bits
+
 	Float16, BFloat16 Halves
 	Casts             []Cast
+}
+
+// A Transpose writes n squares of Lanes×Lanes elements, one below the other: z[r·zs+c] = x[c·xs+r] for r < n·Lanes and c < Lanes.
+// Stream does so past the caches, with lines of z that begin at multiples of Lanes elements in memory.
+type Transpose struct {
+	Lanes        int
+	Copy, Stream func(z, x unsafe.Pointer, n, zs, xs int)
 }
 
 // Halves convert half-precision numbers of a type, which registers hold as float32.

@@ -27,6 +27,7 @@ var families = []struct {
 	{"scan", scanKernels},
 	{"gemm", gemmKernels},
 	{"cast", castKernels},
+	{"transpose", transposeKernels},
 }
 
 func main() {
