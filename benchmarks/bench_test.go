@@ -36,10 +36,29 @@ func weft(b *testing.B, bytes int, want []float64, tol float64, build func() *te
 	b.Run("weft", func(b *testing.B) {
 		check(b, build(), want, tol)
 		evaluate(b, build)
-		if bytes > 0 {
-			b.ReportMetric(float64(bytes)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
-		}
+		bandwidth(b, bytes)
 	})
+}
+
+// sampled is weft with want for an element at a time, of which some are compared.
+func sampled(b *testing.B, bytes int, tol float64, want func(i int) float64, build func() *tensor.Tensor) {
+	b.Run("weft", func(b *testing.B) {
+		checkSome(b, build(), tol, want)
+		evaluate(b, build)
+		bandwidth(b, bytes)
+	})
+}
+
+// bandwidth reports bytes a second, where bytes says how many an evaluation moves.
+func bandwidth(b *testing.B, bytes int) {
+	if bytes > 0 {
+		b.ReportMetric(float64(bytes)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
+	}
+}
+
+// flops reports the rate of n floating-point operations an evaluation.
+func flops(b *testing.B, n int) {
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
 // evaluate evaluates what build records, b.N times, with the waiting for the device in the time. A GPU is waited for after
@@ -116,9 +135,7 @@ func peer(b *testing.B, name string, bytes int, f func()) {
 		for b.Loop() {
 			f()
 		}
-		if bytes > 0 {
-			b.ReportMetric(float64(bytes)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
-		}
+		bandwidth(b, bytes)
 	})
 }
 
@@ -153,6 +170,19 @@ func check(b *testing.B, y *tensor.Tensor, want []float64, tol float64) {
 			b.Fatalf("element %d is %v, want %v", i, v, want[i])
 		}
 	}
+}
+
+// checkSome compares elements of y here and there with what want says of them, within tol of the greatest of these: where
+// all would take a reference long.
+func checkSome(b *testing.B, y *tensor.Tensor, tol float64, want func(i int) float64) {
+	b.Helper()
+	const some = 97
+	at, values := make([]int32, some), make([]float64, some)
+	for k := range at {
+		at[k] = int32(k * (y.Len() - 1) / (some - 1))
+		values[k] = want(int(at[k]))
+	}
+	check(b, y.Flatten().Take(0, tensor.New(at)), values, tol)
 }
 
 func mapped(x []float64, f func(float64) float64) []float64 {

@@ -9,67 +9,62 @@ import (
 	"github.com/weft-go/weft/tensor"
 )
 
-// length returns how many numbers a vector has: enough that a GPU is not done at once.
-func length(b *testing.B) int {
-	if onGPU(b) {
-		return 100_000_000
-	}
-	return 10_000_000
-}
-
 // BenchmarkFMA is a·b + 42 on vectors: one kernel, bound by memory.
 func BenchmarkFMA(b *testing.B) {
-	vector := length(b)
-	x, _, xs := input(b, 1, vector)
-	y, _, ys := input(b, 2, vector)
-	want := make([]float64, vector)
-	for i := range want {
-		want[i] = xs[i]*ys[i] + 42
-	}
-	weft(b, 12*vector, want, 1e-6, func() *tensor.Tensor { return x.Mul(y).AddScalar(42) })
-	dst := make([]float64, vector)
-	peer(b, "gonum", 24*vector, func() {
-		floats.MulTo(dst, xs, ys)
-		floats.AddConst(42, dst)
+	n, name := vector(b)
+	x, _, xs := input(b, 1, n)
+	y, _, ys := input(b, 2, n)
+	b.Run(name, func(b *testing.B) {
+		want := func(i int) float64 { return xs[i]*ys[i] + 42 }
+		sampled(b, 12*n, 1e-6, want, func() *tensor.Tensor { return x.Mul(y).AddScalar(42) })
+		dst := make([]float64, n)
+		peer(b, "gonum", 24*n, func() {
+			floats.MulTo(dst, xs, ys)
+			floats.AddConst(42, dst)
+		})
 	})
 }
 
 // BenchmarkChain is gelu(a·b + 1)·2 - b: six operations, one kernel.
 func BenchmarkChain(b *testing.B) {
-	vector := length(b)
-	x, _, xs := input(b, 1, vector)
-	y, _, ys := input(b, 2, vector)
-	want := make([]float64, vector)
-	loop := func() {
-		for i := range want {
-			v := xs[i]*ys[i] + 1
-			want[i] = v*math.Erfc(-v/math.Sqrt2) - ys[i]
-		}
+	n, name := vector(b)
+	x, _, xs := input(b, 1, n)
+	y, _, ys := input(b, 2, n)
+	want := func(i int) float64 {
+		v := xs[i]*ys[i] + 1
+		return v*math.Erfc(-v/math.Sqrt2) - ys[i]
 	}
-	loop()
-	weft(b, 12*vector, want, 1e-6, func() *tensor.Tensor { return x.Mul(y).AddScalar(1).GELU().MulScalar(2).Sub(y) })
-	peer(b, "loop", 24*vector, loop)
+	b.Run(name, func(b *testing.B) {
+		sampled(b, 12*n, 1e-6, want, func() *tensor.Tensor { return x.Mul(y).AddScalar(1).GELU().MulScalar(2).Sub(y) })
+		dst := make([]float64, n)
+		peer(b, "loop", 24*n, func() {
+			for i := range dst {
+				dst[i] = want(i)
+			}
+		})
+	})
 }
 
 // BenchmarkUnary is one transcendental function of a vector, beside a loop over package math.
 func BenchmarkUnary(b *testing.B) {
-	vector := length(b)
-	x, _, xs := input(b, 1, vector)
+	n, name := vector(b)
+	x, _, xs := input(b, 1, n)
 	for _, c := range []struct {
 		name string
 		op   func(*tensor.Tensor) *tensor.Tensor
 		f    func(float64) float64
 	}{
 		{"Exp", (*tensor.Tensor).Exp, math.Exp},
+		{"LogAbs", func(t *tensor.Tensor) *tensor.Tensor { return t.Abs().Log() }, func(v float64) float64 { return math.Log(math.Abs(v)) }},
 		{"Tanh", (*tensor.Tensor).Tanh, math.Tanh},
 		{"Sin", (*tensor.Tensor).Sin, math.Sin},
 		{"Erf", (*tensor.Tensor).Erf, math.Erf},
 		{"Sigmoid", (*tensor.Tensor).Sigmoid, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }},
 	} {
-		b.Run(c.name, func(b *testing.B) {
-			weft(b, 8*vector, mapped(xs, c.f), 1e-6, func() *tensor.Tensor { return c.op(x) })
-			dst := make([]float64, vector)
-			peer(b, "math", 16*vector, func() {
+		b.Run(c.name+"/"+name, func(b *testing.B) {
+			sampled(b, 8*n, 1e-6, func(i int) float64 { return c.f(xs[i]) }, func() *tensor.Tensor { return c.op(x) })
+			dst := make([]float64, n)
+			peer(b, "math", 16*n, func() {
 				for i, v := range xs {
 					dst[i] = c.f(v)
 				}
@@ -85,15 +80,17 @@ func BenchmarkTiny(b *testing.B) {
 	want := make([]float64, 16)
 	floats.AddTo(want, xs, ys)
 	check(b, x.Add(y), want, 1e-6)
-	b.Run("weft-read", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := tensor.Data[float32](ctx, x.Add(y)); err != nil {
-				b.Fatal(err)
+	b.Run("AddRead/16", func(b *testing.B) {
+		b.Run("weft", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := tensor.Data[float32](ctx, x.Add(y)); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
+		})
+		peer(b, "gonum", 0, func() { floats.AddTo(want, xs, ys) })
 	})
-	peer(b, "gonum", 0, func() { floats.AddTo(want, xs, ys) })
 }
 
 // BenchmarkTransfer moves 100 MB to the device and back, and reads 4 bytes.
@@ -105,7 +102,7 @@ func BenchmarkTransfer(b *testing.B) {
 	}
 	_, host, _ := input(b, 1, n)
 	rate := func(b *testing.B) { b.ReportMetric(4*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s") }
-	b.Run("Upload/weft", func(b *testing.B) {
+	b.Run("Upload/100MB/weft", func(b *testing.B) {
 		for b.Loop() {
 			x := tensor.Wrap(host).To(d).AddScalar(0) // a kernel that reads it, so that it has to be there
 			if err := tensor.Eval(ctx, x); err != nil {
@@ -120,7 +117,7 @@ func BenchmarkTransfer(b *testing.B) {
 	if err := tensor.Eval(ctx, x); err != nil {
 		b.Fatal(err)
 	}
-	b.Run("Download/weft", func(b *testing.B) {
+	b.Run("Download/100MB/weft", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := tensor.Data[float32](ctx, x); err != nil {
 				b.Fatal(err)
@@ -128,7 +125,7 @@ func BenchmarkTransfer(b *testing.B) {
 		}
 		rate(b)
 	})
-	b.Run("Item/weft", func(b *testing.B) {
+	b.Run("Item/4B/weft", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := tensor.Item[float32](ctx, x.Select(0, 7)); err != nil {
 				b.Fatal(err)

@@ -2,50 +2,181 @@ package benchmarks
 
 import (
 	"fmt"
-	"strings"
+	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/weft-go/weft/models/mnist"
 	"github.com/weft-go/weft/tensor"
 )
 
+// A product is one of matrices, of batches of them where batch is more than one.
+type product struct {
+	batch, m, k, n int
+	left, right    tensor.DType
+}
+
+// benchmark times p, after a look at some elements.
+func (p product) benchmark(b *testing.B) {
+	x, _, xs := input(b, 1, p.batch*p.m*p.k)
+	y, _, ys := input(b, 2, p.batch*p.k*p.n)
+	tol := 1e-5
+	if p.left.Size() < 4 || p.right.Size() < 4 {
+		tol = 1e-2 // the operands are rounded
+	}
+	left, right := x.Cast(p.left).Reshape(p.batch, p.m, p.k), y.Cast(p.right).Reshape(p.batch, p.k, p.n)
+	if p.batch == 1 {
+		left, right = left.Select(0, 0), right.Select(0, 0)
+	}
+	if err := tensor.Eval(ctx, left, right); err != nil {
+		b.Fatal(err)
+	}
+	want := func(i int) float64 {
+		batch, row, column := i/p.n/p.m, i/p.n%p.m, i%p.n
+		sum := 0.0
+		for k := range p.k {
+			sum += xs[(batch*p.m+row)*p.k+k] * ys[(batch*p.k+k)*p.n+column]
+		}
+		return sum
+	}
+	b.Run("weft", func(b *testing.B) {
+		build := func() *tensor.Tensor { return left.MatMul(right) }
+		checkSome(b, build(), tol, want)
+		evaluate(b, build)
+		flops(b, 2*p.batch*p.m*p.k*p.n)
+	})
+}
+
 // BenchmarkMatMul multiplies square matrices of float32.
 func BenchmarkMatMul(b *testing.B) {
 	sizes := []int{64, 256, 512, 1024, 2048}
 	if onGPU(b) {
-		sizes = append(sizes, 4096)
+		sizes = append(sizes, 4096, 8192)
 	}
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			x, xn, xs := input(b, 1, n*n)
-			y, yn, ys := input(b, 2, n*n)
-			mx, my := x.Reshape(n, n), y.Reshape(n, n)
-			var product mat.Dense
-			product.Mul(mat.NewDense(n, n, xs), mat.NewDense(n, n, ys))
-			b.Run("weft", func(b *testing.B) {
-				check(b, mx.MatMul(my).Reshape(n*n), product.RawMatrix().Data, 1e-5)
-				evaluate(b, func() *tensor.Tensor { return mx.MatMul(my) })
-				flops(b, n)
-			})
-			general := func(v []float32) blas32.General { return blas32.General{Rows: n, Cols: n, Stride: n, Data: v} }
-			dst := general(make([]float32, n*n))
-			b.Run("gonum", func(b *testing.B) {
-				for b.Loop() {
-					blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, general(xn), general(yn), 0, dst)
-				}
-				flops(b, n)
-			})
+			product{1, n, n, n, tensor.Float32, tensor.Float32}.benchmark(b)
+			if n <= 2048 {
+				gemm(b, n)
+			}
 		})
 	}
 }
 
-// flops reports the rate of products of n×n matrices.
-func flops(b *testing.B, n int) {
-	b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+// gemm times gonum's product of matrices of float32.
+func gemm(b *testing.B, n int) {
+	general := func(seed uint64) blas32.General {
+		_, v, _ := input(b, seed, n*n)
+		return blas32.General{Rows: n, Cols: n, Stride: n, Data: v}
+	}
+	x, y, dst := general(1), general(2), general(3)
+	b.Run("gonum", func(b *testing.B) {
+		for b.Loop() {
+			blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, x, y, 0, dst)
+		}
+		flops(b, 2*n*n*n)
+	})
+}
+
+// BenchmarkMatMulTypes multiplies matrices of the other floating-point types.
+func BenchmarkMatMulTypes(b *testing.B) {
+	n, types := 1024, []tensor.DType{tensor.Float64, tensor.Float16, tensor.BFloat16}
+	if onGPU(b) {
+		n, types = 4096, types[1:]
+	}
+	for _, t := range types {
+		b.Run(fmt.Sprintf("%v/%d", t, n), func(b *testing.B) { product{1, n, n, n, t, t}.benchmark(b) })
+	}
+}
+
+// BenchmarkMatMulThin multiplies a few rows with a matrix of weights, as a language model does for each token.
+func BenchmarkMatMulThin(b *testing.B) {
+	side := 1024
+	if onGPU(b) {
+		side = 4096
+	}
+	for _, weights := range []tensor.DType{tensor.Float32, tensor.Float16} {
+		for _, m := range []int{1, 8, 32} {
+			b.Run(fmt.Sprintf("%v/%dx%dx%d", weights, m, side, side), func(b *testing.B) {
+				product{1, m, side, side, tensor.Float32, weights}.benchmark(b)
+			})
+		}
+	}
+}
+
+// BenchmarkMatMulBatch multiplies batches of small matrices.
+func BenchmarkMatMulBatch(b *testing.B) {
+	batch, n := 512, 32
+	if onGPU(b) {
+		batch, n = 64, 512
+	}
+	b.Run(fmt.Sprintf("%dx%dx%d", batch, n, n), func(b *testing.B) {
+		product{batch, n, n, n, tensor.Float32, tensor.Float32}.benchmark(b)
+	})
+}
+
+// BenchmarkConv2d is a convolution of 64 channels to 64 by kernels of 3×3.
+func BenchmarkConv2d(b *testing.B) {
+	const channels, side = 64, 56
+	images := 8
+	if onGPU(b) {
+		images = 32
+	}
+	x, _, xs := input(b, 1, images*channels*side*side)
+	w, _, ws := input(b, 2, channels*channels*9)
+	image, kernels := x.Reshape(images, channels, side, side), w.Reshape(channels, channels, 3, 3)
+	want := func(at int) float64 {
+		n, c, i, j := at/side/side/channels, at/side/side%channels, at/side%side, at%side
+		sum := 0.0
+		for k := range channels * 9 {
+			if y, x := i+k%9/3-1, j+k%3-1; y >= 0 && y < side && x >= 0 && x < side {
+				sum += xs[((n*channels+k/9)*side+y)*side+x] * ws[c*channels*9+k]
+			}
+		}
+		return sum
+	}
+	b.Run(fmt.Sprintf("%dx%dx%dx%d/weft", images, channels, side, side), func(b *testing.B) {
+		build := func() *tensor.Tensor { return image.Conv2d(kernels, tensor.ConvOptions{Padding: []int{1, 1}}) }
+		checkSome(b, build(), 1e-5, want)
+		evaluate(b, build)
+		flops(b, 2*images*channels*channels*9*side*side)
+	})
+}
+
+// BenchmarkAttention is causal attention of 16 heads of 64 numbers.
+func BenchmarkAttention(b *testing.B) {
+	batch, heads, length := 1, 16, 512
+	const width = 64
+	if onGPU(b) {
+		batch, length = 8, 1024
+	}
+	n := batch * heads * length * width
+	q, _, qs := input(b, 1, n)
+	k, _, ks := input(b, 2, n)
+	v, _, vs := input(b, 3, n)
+	shaped := func(t *tensor.Tensor) *tensor.Tensor { return t.Reshape(batch, heads, length, width) }
+	want := func(at int) float64 {
+		first := at / width / length * length // row of the head's first key
+		sum, weights := 0.0, 0.0
+		for row := first; row <= at/width; row++ {
+			score := floats.Dot(qs[at/width*width:at/width*width+width], ks[row*width:(row+1)*width])
+			weight := math.Exp(score / math.Sqrt(width))
+			sum, weights = sum+weight*vs[row*width+at%width], weights+weight
+		}
+		return sum / weights
+	}
+	b.Run(fmt.Sprintf("Causal/%dx%dx%dx%d/weft", batch, heads, length, width), func(b *testing.B) {
+		build := func() *tensor.Tensor {
+			return tensor.ScaledDotProductAttention(shaped(q), shaped(k), shaped(v), tensor.AttentionOptions{Causal: true})
+		}
+		checkSome(b, build(), 1e-5, want)
+		evaluate(b, build)
+		flops(b, 2*batch*heads*length*length*width)
+	})
 }
 
 // BenchmarkMLP is a layer x·W + bias with ReLU: the product and what follows are one kernel.
@@ -94,7 +225,7 @@ func BenchmarkMNIST(b *testing.B) {
 			break
 		}
 	}
-	b.Run(strings.ToLower(fmt.Sprintf("%dimages/weft", batch)), func(b *testing.B) {
+	b.Run(fmt.Sprintf("%d/weft", batch), func(b *testing.B) {
 		evaluate(b, func() *tensor.Tensor { return net.Forward(images) })
 		b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "images/s")
 	})
