@@ -184,11 +184,3 @@ func checkSome(b *testing.B, y *tensor.Tensor, tol float64, want func(i int) flo
 	}
 	check(b, y.Flatten().Take(0, tensor.New(at)), values, tol)
 }
-
-func mapped(x []float64, f func(float64) float64) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = f(v)
-	}
-	return y
-}

@@ -5,11 +5,13 @@
 //
 // A benchmark is named operation, size, library, as in MatMul/1024/weft. Every result is compared with the other library's,
 // or with a plain loop in float64, before it is timed. Inputs are random and fixed by a seed. The timed region records the
-// graph anew, evaluates it and waits for the device, on a GPU once for every 20 evaluations; results stay there, except where
-// the name ends in read.
+// graph anew, evaluates it and waits for the device, on a GPU once for every 20 evaluations; results stay there, except in
+// AddRead and Transfer.
 // GB/s count each input read once and each result written once.
 //
+// Sizes are larger on a GPU. Command report puts the figures beside those of the scripts in peers, as a table and a plot.
+//
 // gonum computes in float64 where it has no float32 (floats, mat); its figures are for twice the bytes then.
-// The folder peers holds a module of its own for gomlx, so that weft does not depend on it, and arrays.py, which times NumPy and
-// PyTorch beside BenchmarkPeer.
+// The folder peers holds a module of its own for gomlx, so that weft does not depend on it, arrays.py, which times NumPy and
+// PyTorch on the CPU beside BenchmarkPeer, and torch.py, which times PyTorch on a GPU.
 package benchmarks
