@@ -16,7 +16,7 @@ import (
 // BenchmarkPeer is the cases that peers/arrays.py puts to NumPy and PyTorch, of the same sizes, with
 // the median and the least time of the calls.
 func BenchmarkPeer(b *testing.B) {
-	const rows, cols = 4096, 1024
+	const rows, cols, side = 4096, 1024, 4096
 	unary := func(f func(*tensor.Tensor) *tensor.Tensor, g func(float64) float64) func(*testing.B) {
 		return func(b *testing.B) {
 			x, _, xs := input(b, 1, 1e7)
@@ -211,4 +211,12 @@ func median(b *testing.B, want []float64, tol float64, build func() *tensor.Tens
 	slices.Sort(times)
 	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/1e6, "median-ms")
 	b.ReportMetric(float64(times[0].Nanoseconds())/1e6, "least-ms")
+}
+
+func mapped(x []float64, f func(float64) float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = f(v)
+	}
+	return y
 }
