@@ -78,9 +78,9 @@ func newAttender[T float32 | float64](j *job, k *backend.Attention, post *bindin
 		x.lead = backend.Layout{Shape: a.batch, Strides: l.Strides[:lead], Offset: l.Offset}
 		x.row, x.column = l.Strides[lead], l.Strides[lead+1]
 	}
-	a.transposed = productKernel[T](a.m, keyBlock, keyBlock)
-	a.stride = roundTo(a.width, a.transposed.columns)
-	if kern := kernelFor[T](a.depth); a.transposed.strided == nil && kern.mr == 1 && kern.nr == 1 {
+	a.transposed = productKernel[T](keyBlock)
+	a.stride = roundTo(a.width, 1)
+	if kern := kernelFor[T](a.depth); a.transposed.tiles == nil && kern.mr == 1 && kern.nr == 1 {
 		a.product = kern
 	}
 	return a
@@ -95,8 +95,17 @@ func roundTo(n, unit int) int {
 // multiply sets the first n columns of c, and perhaps more of whole tiles, to the products of rows of a with b, whose columns
 // lie side by side.
 func (a *attender[T]) multiply(m, n, k int, x []T, ldx int, b []T, ldb int, c []T, ldc int) {
-	if kern := a.transposed; kern.strided != nil {
-		kern.strided(m, n, k, x, ldx, b, kern.columns, ldb, c, ldc)
+	if kern := a.transposed; kern.tiles != nil {
+		size := int(unsafe.Sizeof(T(0)))
+		var at [rowDepth]int
+		for l := range k {
+			at[l] = l * ldb * size
+		}
+		t := tiling{
+			Product: kern.tiles, a: unsafe.Pointer(&x[0]), b: unsafe.Pointer(&b[0]), c: unsafe.Pointer(&c[0]), at: at[:],
+			group: kern.tiles.Tiles[0].Columns * size, size: size, k: k, row: ldx, col: 1, ldc: ldc,
+		}
+		t.run(m, n)
 		return
 	}
 	a.transposed.mulRows(m, n, k, x, ldx, b, ldb, c, ldc)

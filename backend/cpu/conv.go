@@ -97,7 +97,7 @@ func convolve[T, S term, E any](j *job, k *backend.Conv, c *convShape, post *pro
 		p := gemm[T, S]{
 			batch: c.batch * c.groups, m: c.out, n: g.positions(), k: c.channels * g.taps, acc: c.x.dtype,
 		}
-		p.kern = productKernel[T](p.m, p.n, p.k)
+		p.kern = productKernel[T](p.k)
 		domain := append(backend.Shape{c.batch, c.groups * c.out}, extents(ph.axes)...)
 		rest, err := ph.slice(j.in[2:])
 		if err != nil {

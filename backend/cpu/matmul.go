@@ -69,7 +69,7 @@ func runProduct[T, S term](j *job, k *backend.MatMul, code *matMulCode) error {
 		left, right = mergeBatch(left), firstBatch(right)
 		p.m, p.batch = p.m*p.batch, 1
 	}
-	p.kern = productKernel[T](p.m, p.n, p.k)
+	p.kern = productKernel[T](p.k)
 	var a, b factorOf[T]
 	if a, p.a, err = newFactor[T](code.a, left, p.batch, k.Acc, j.step.Consts); err != nil {
 		return err

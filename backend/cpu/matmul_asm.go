@@ -6,35 +6,6 @@ import (
 	"github.com/weft-go/weft/backend/cpu/internal/asm"
 )
 
-// assembled returns the kernel over the tiles of p, or nil if there is none. It reads the rows of a where they lie. Of b it
-// takes groups of p.Columns columns, packed, or in place where the columns lie side by side.
-func assembled[T float32 | float64](p asm.Product, rest gemmKernel[T]) *gemmKernel[T] {
-	if len(p.Tiles) == 0 {
-		return nil
-	}
-	strided := func(m, n, k int, a []T, lda int, b []T, group, ldb int, c []T, ldc int) {
-		for j := 0; j < n; j += p.Columns {
-			y := unsafe.Pointer(&b[j/p.Columns*group])
-			i := 0
-			for _, t := range p.Tiles {
-				for ; i+t.Rows <= m; i += t.Rows {
-					t.Mul(unsafe.Pointer(&c[i*ldc+j]), unsafe.Pointer(&a[i*lda]), y, k, lda, ldb, ldc)
-				}
-			}
-		}
-	}
-	return &gemmKernel[T]{
-		mr: 1, nr: p.Columns, depth: 512,
-		mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
-			strided(m, n, k, a, lda, b, ldb, p.Columns, c, ldc)
-		},
-		mulRows: rest.mulRows,
-		strided: strided,
-		rows:    p.Tiles[0].Rows,
-		columns: p.Columns,
-	}
-}
-
 var tileKernel32, tileKernel64 = tileKernels(instructions)
 
 // tileKernels returns the kernels for products of matrices of an instruction set, nil if it has none.
@@ -43,20 +14,22 @@ func tileKernels(s asm.Set) (*gemmKernel[float32], *gemmKernel[float64]) {
 	if l == nil {
 		return nil, nil
 	}
-	return assembled(l.ProductFloat32, dotKernel), assembled(l.ProductFloat64, gemvKernel)
+	return inTiles[float32](&l.ProductFloat32), inTiles[float64](&l.ProductFloat64)
 }
 
-// productKernel returns the kernel for products of m rows and n columns of k terms. It must not depend on how the product is
-// cut into tiles.
-func productKernel[T term](m, n, k int) *gemmKernel[T] {
-	if n == 1 {
-		m = n // see run
+func inTiles[T float32 | float64](p *asm.Product) *gemmKernel[T] {
+	at := make([]int, blockTerms)
+	for l := range at {
+		at[l] = l * p.Tiles[0].Columns * int(unsafe.Sizeof(T(0)))
 	}
-	if m > fewRows {
-		for _, kern := range [...]any{tileKernel32, tileKernel64} {
-			if k, _ := kern.(*gemmKernel[T]); k != nil {
-				return k
-			}
+	return &gemmKernel[T]{tiles: p, packedAt: at}
+}
+
+// productKernel returns the kernel for products of k terms.
+func productKernel[T term](k int) *gemmKernel[T] {
+	for _, kern := range [...]any{tileKernel32, tileKernel64} {
+		if k, _ := kern.(*gemmKernel[T]); k != nil {
+			return k
 		}
 	}
 	return kernelFor[T](k)

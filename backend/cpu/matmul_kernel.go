@@ -3,6 +3,8 @@ package cpu
 import (
 	"runtime"
 
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 )
@@ -27,11 +29,10 @@ type gemmKernel[T term] struct {
 	// k·ldb+j, ldb ≥ n. Each sum depends on its row of a and column of b, and on j%4.
 	mulRows func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
 
-	// strided, if there is one, is mul for a b of which groups of columns begin group numbers apart, and the rows of a group ldb.
-	strided func(m, n, k int, a []T, lda int, b []T, group, ldb int, c []T, ldc int)
-
-	// rows are those that mul takes together; of columns it computes and writes multiples. 0 is 1.
-	rows, columns int
+	// tiles are the kernels in assembly, if there are: then the others are nil, see [gemm.runBlocked]. packedAt are the bytes
+	// from the first row of a packed block of the right factor to the others.
+	tiles    *asm.Product
+	packedAt []int
 
 	// depth is the greatest k of one call of mul. Longer sums are made of blocks of depth, added in a wider
 	// type.

@@ -21,8 +21,6 @@ type gemm[T, S term] struct {
 	post *binding
 
 	a, b *binding // what the factors' fill runs, or nil
-
-	packed []T // the right factors of all batches, as the kernel reads them, if many tiles share them
 }
 
 // A worker is what one goroutine needs to compute tiles.
@@ -53,15 +51,11 @@ func (p *gemm[T, S]) run(j *job) error {
 	if f := pluggedGemm[T](); f != nil && p.batch*p.m*p.n*p.k > 0 && p.m*p.n*p.k >= minPlugged {
 		return p.runPlugged(j, f)
 	}
+	if p.kern.tiles != nil {
+		return p.runBlocked(j)
+	}
 	rows, cols := p.tiling()
 	mt, nt := (p.m+rows-1)/rows, (p.n+cols-1)/cols
-	if mt > 1 {
-		s := getScratch()
-		defer putScratch(s)
-		if err := p.packAll(j, s); err != nil {
-			return err
-		}
-	}
 	const worth = 1 << 15 // terms: what a goroutine should have to do, about 5 µs
 	grain := max(1, worth/max(1, rows*cols*p.k))
 	return j.parallel(p.batch*mt*nt, grain, func(lo, hi int) {
@@ -102,23 +96,18 @@ func (w *worker) free() {
 // tiling returns the size of tiles: small enough for each processor to have a few, if there is work for
 // them. It changes no result.
 func (p *gemm[T, S]) tiling() (rows, cols int) {
-	most := tileRows
-	if p.kern.rows > 0 {
-		most = tileRows / p.kern.rows * p.kern.rows
-	}
-	unit := max(8, p.kern.columns)
-	rows, cols = min(most, roundUp(p.m, 8)), min(tileCols, roundUp(p.n, unit))
+	rows, cols = min(tileRows, roundUp(p.m, 8)), min(tileCols, roundUp(p.n, 8))
 	if p.m <= fewRows {
-		cols = min(fewCols, roundUp(p.n, unit))
+		cols = min(fewCols, roundUp(p.n, 8))
 	}
 	const worth = 1 << 17
 	enough := 4 * runtime.GOMAXPROCS(0)
 	for p.batch*((p.m+rows-1)/rows)*((p.n+cols-1)/cols) < enough && rows*cols*p.k > worth {
 		switch {
-		case cols >= rows && cols > max(minTile, unit):
-			cols = roundUp(cols/2, unit)
+		case cols >= rows && cols > minTile:
+			cols = roundUp(cols/2, 8)
 		case rows > minTile:
-			rows = roundUp(rows/2, max(8, p.kern.rows))
+			rows = roundUp(rows/2, 8)
 		default:
 			return rows, cols
 		}
@@ -131,7 +120,7 @@ func roundUp(n, unit int) int { return max(1, (n+unit-1)/unit) * unit }
 
 // tile computes rows m0 to m1 and columns n0 to n1 of the product of one batch.
 func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
-	m, ldc := m1-m0, roundUp(n1-n0, max(1, p.kern.columns))
+	m, ldc := m1-m0, n1-n0
 	c := take[T](w.scratch, m*ldc)
 	a, b := p.factors(batch)
 	depth := p.kern.depth
@@ -142,7 +131,7 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 		if p.k == 0 {
 			clear(c)
 		} else {
-			p.block(w, &a, &b, batch, m0, m1, n0, n1, 0, p.k, c, ldc)
+			p.block(w, &a, &b, m0, m1, n0, n1, 0, p.k, c, ldc)
 		}
 		emitTile(p, w, batch, m0, n0, n1, c, ldc)
 		return
@@ -150,14 +139,14 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 	sums := take[S](w.scratch, m*ldc)
 	clear(sums)
 	for k0 := 0; k0 < p.k; k0 += depth {
-		p.block(w, &a, &b, batch, m0, m1, n0, n1, k0, min(k0+depth, p.k), c, ldc)
+		p.block(w, &a, &b, m0, m1, n0, n1, k0, min(k0+depth, p.k), c, ldc)
 		addTo(sums, c)
 	}
 	emitTile(p, w, batch, m0, n0, n1, sums, ldc)
 }
 
 // block sets c to the sums of the terms k0 to k1.
-func (p *gemm[T, S]) block(w *worker, a, b *factor[T], batch, m0, m1, n0, n1, k0, k1 int, c []T, ldc int) {
+func (p *gemm[T, S]) block(w *worker, a, b *factor[T], m0, m1, n0, n1, k0, k1 int, c []T, ldc int) {
 	mark := w.mark()
 	defer w.release(mark)
 	m, n, k := m1-m0, n1-n0, k1-k0
@@ -173,59 +162,9 @@ func (p *gemm[T, S]) block(w *worker, a, b *factor[T], batch, m0, m1, n0, n1, k0
 		p.kern.mulRows(m, n, k, x, lda, y, ldb, c, ldc)
 		return
 	}
-	x, lda := p.panel(w, a, p.kern.mr, p.kern.strided == nil, m0, m1, k0, k1)
-	switch {
-	case p.packed != nil:
-		p.kern.mul(m, n, k, x, lda, p.packed[p.packedAt(batch, n0, k0):], k*p.kern.nr, c, ldc)
-	case p.kern.strided != nil && b.besides(p.kern.nr, n):
-		p.kern.strided(m, n, k, x, lda, b.data[b.off+n0+k0*b.col:], p.kern.nr, b.col, c, ldc)
-	default:
-		y, ldb := p.panel(w, b, p.kern.nr, false, n0, n1, k0, k1)
-		p.kern.mul(m, n, k, x, lda, y, ldb, c, ldc)
-	}
-}
-
-// besides reports whether groups of the factor's rows, columns of the product, lie side by side in whole groups, and so
-// near to one another that reading them in place is no slower than packed.
-func (f *factor[T]) besides(group, n int) bool {
-	const near = 4096 // bytes
-	return !f.computed() && f.row == 1 && f.col >= n && n%group == 0 && f.col*int(unsafe.Sizeof(T(0))) <= near
-}
-
-// packAll packs the right factors for all tiles, where the kernel wants them packed and s has room for it.
-func (p *gemm[T, S]) packAll(j *job, s *scratch) error {
-	columns := roundUp(p.n, p.kern.nr)
-	size := p.batch * columns * p.k
-	if p.kern.strided == nil || size*int(unsafe.Sizeof(T(0))) > maxPacked {
-		return nil
-	}
-	if _, b := p.factors(0); p.byColumns(&b) {
-		return nil
-	}
-	packed := take[T](s, size)
-	groups, blocks := columns/p.kern.nr, (p.k+p.kern.depth-1)/p.kern.depth
-	const worth = 1 << 13 // numbers a goroutine should pack
-	err := j.parallel(p.batch*groups*blocks, max(1, worth/(p.kern.nr*min(p.k, p.kern.depth))), func(lo, hi int) {
-		w := p.worker()
-		defer w.free()
-		for t := lo; t < hi; t++ {
-			batch, k0, n0 := t/blocks/groups, t%blocks*p.kern.depth, t/blocks%groups*p.kern.nr
-			k1, n1 := min(k0+p.kern.depth, p.k), min(n0+p.kern.nr, p.n)
-			_, b := p.factors(batch)
-			b.pack(w, packed[p.packedAt(batch, n0, k0):], p.kern.nr, (k1-k0)*p.kern.nr, n0, n1, k0, k1)
-		}
-	})
-	p.packed = packed
-	return err
-}
-
-// maxPacked bounds the memory of packed factors, in bytes.
-const maxPacked = 64 << 20
-
-// packedAt returns where the group of columns from n0 on begins, of the block of terms from k0 on: a multiple of depth.
-func (p *gemm[T, S]) packedAt(batch, n0, k0 int) int {
-	columns := roundUp(p.n, p.kern.nr)
-	return batch*columns*p.k + k0*columns + n0*(min(k0+p.kern.depth, p.k)-k0)
+	x, lda := p.panel(w, a, p.kern.mr, true, m0, m1, k0, k1)
+	y, ldb := p.panel(w, b, p.kern.nr, false, n0, n1, k0, k1)
+	p.kern.mul(m, n, k, x, lda, y, ldb, c, ldc)
 }
 
 // byColumns reports whether it is quicker to sum rows of c than elements. That must not depend on the tile.
@@ -234,27 +173,18 @@ func (p *gemm[T, S]) byColumns(b *factor[T]) bool {
 	case b.columns != nil:
 		return p.m <= fewRows || p.k <= fewTerms
 	case !b.computed() && b.row == 1 && b.col >= p.n:
-		return p.m <= fewRows || p.k < minDot && p.kern.strided == nil
+		return p.m <= fewRows || p.k < minDot
 	}
 	return false
 }
 
-// crowded reports whether rows that many numbers apart fall into few sets of a cache, so that a dozen of them, read side by
-// side, push one another out.
-func (p *gemm[T, S]) crowded(row int) bool {
-	const apart = 512 // bytes
-	return row*int(unsafe.Sizeof(T(0)))%apart == 0
-}
-
 // panel returns a part of f as the kernel reads it, in place if that can be.
 func (p *gemm[T, S]) panel(w *worker, f *factor[T], group int, aligned bool, r0, r1, k0, k1 int) (x []T, ld int) {
-	if f.inPlace(group, p.k, aligned) && !(p.kern.strided != nil && p.crowded(f.row)) {
+	if f.inPlace(group, p.k, aligned) {
 		return f.data[f.off+r0*f.row+k0:], f.row
 	}
 	if ld = (k1 - k0) * group; group == 1 {
-		if ld = roundUp(ld, 8); p.crowded(ld) { // rows begin at vectors
-			ld += 16
-		}
+		ld = roundUp(ld, 4) // rows begin at vectors
 	}
 	x = take[T](w.scratch, (r1-r0+group-1)/group*ld)
 	f.pack(w, x, group, ld, r0, r1, k0, k1)

@@ -236,8 +236,8 @@ func TestProductThreads(t *testing.T) {
 		var want, want64 string
 		for _, procs := range []int{1, 2, 4, 16} {
 			runtime.GOMAXPROCS(procs)
-			got := string(c.product(t, productKernel[float32](m, n, k), ops.Float32))
-			got64 := string(c64.product(t, productKernel[float64](m, n, k), ops.Float64))
+			got := string(c.product(t, productKernel[float32](k), ops.Float32))
+			got64 := string(c64.product(t, productKernel[float64](k), ops.Float64))
 			if procs == 1 {
 				want, want64 = got, got64
 			}

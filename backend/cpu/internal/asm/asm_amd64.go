@@ -28,9 +28,15 @@ func (s Set) Kernels() []Kernel {
 }
 
 var avx2Loops = Loops{
-	GreatestBits:   GreatestBitsAVX2,
-	ProductFloat32: Product{16, []Tile{{6, Product6xFloat32AVX2}, {4, Product4xFloat32AVX2}, {2, Product2xFloat32AVX2}, {1, Product1xFloat32AVX2}}},
-	ProductFloat64: Product{8, []Tile{{6, Product6xFloat64AVX2}, {4, Product4xFloat64AVX2}, {2, Product2xFloat64AVX2}, {1, Product1xFloat64AVX2}}},
+	GreatestBits: GreatestBitsAVX2,
+	ProductFloat32: Product{
+		Tiles: avx2Float32Tiles, Part: avx2Float32Part, Narrow: avx2Float32Narrow, Wide: avx2Float32Wide, Dots: avx2Float32Dots,
+		PackLines: PackLinesAVX2, PackColumns: PackColumnsFloat32AVX2,
+	},
+	ProductFloat64: Product{
+		Tiles: avx2Float64Tiles, Part: avx2Float64Part, Narrow: avx2Float64Narrow, Wide: avx2Float64Wide, Dots: avx2Float64Dots,
+		PackLines: PackLinesAVX2, PackColumns: PackColumnsFloat64AVX2,
+	},
 	Float32: Reductions[float32]{
 		Sum: SumFloat32AVX2, Max: MaxFloat32AVX2, Min: MinFloat32AVX2, First: FirstFloat32AVX2,
 		SumLines: SumLinesFloat32AVX2, MaxLines: MaxLinesFloat32AVX2, MinLines: MinLinesFloat32AVX2,
@@ -49,12 +55,14 @@ var avx2Loops = Loops{
 
 var avx512Loops = Loops{
 	GreatestBits: GreatestBitsAVX512,
-	ProductFloat32: Product{32, []Tile{
-		{12, Product12xFloat32AVX512}, {8, Product8xFloat32AVX512}, {4, Product4xFloat32AVX512}, {2, Product2xFloat32AVX512}, {1, Product1xFloat32AVX512},
-	}},
-	ProductFloat64: Product{16, []Tile{
-		{12, Product12xFloat64AVX512}, {8, Product8xFloat64AVX512}, {4, Product4xFloat64AVX512}, {2, Product2xFloat64AVX512}, {1, Product1xFloat64AVX512},
-	}},
+	ProductFloat32: Product{
+		Tiles: avx512Float32Tiles, Part: avx512Float32Part, Narrow: avx512Float32Narrow, Wide: avx512Float32Wide, Dots: avx512Float32Dots,
+		PackLines: PackLinesAVX512, PackColumns: PackColumnsFloat32AVX512,
+	},
+	ProductFloat64: Product{
+		Tiles: avx512Float64Tiles, Part: avx512Float64Part, Narrow: avx512Float64Narrow, Wide: avx512Float64Wide, Dots: avx512Float64Dots,
+		PackLines: PackLinesAVX512, PackColumns: PackColumnsFloat64AVX512,
+	},
 	Float32: Reductions[float32]{
 		Sum: SumFloat32AVX512, Max: MaxFloat32AVX512, Min: MinFloat32AVX512, First: FirstFloat32AVX512,
 		SumLines: SumLinesFloat32AVX512, MaxLines: MaxLinesFloat32AVX512, MinLines: MinLinesFloat32AVX512,

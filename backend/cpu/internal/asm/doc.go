@@ -74,17 +74,34 @@ type Halves struct {
 	Round  Block // to numbers of the type, in a register
 }
 
-// A Product computes tiles of a product of matrices: c[i·ldc+j] = Σ a[i·lda+l]·b[l·ldb+j] for l < k. Each sum is formed by fused
-// multiplications and additions in the order of l, whatever the tile.
+// A Product computes tiles of a product of matrices: c[i·ldc+j] = Σ a[i·row+l·col]·b[at[l]+j] for l < k, where at counts bytes.
+// With add ≠ 0 the sum is added to what c holds. Each sum is formed by fused multiplications and additions in the order of l,
+// whatever the tile.
 type Product struct {
-	Columns int    // of a tile
-	Tiles   []Tile // most rows first; the last has one
+	Tiles  []Tile // two vectors wide, most rows first; the last has one
+	Part   []Tile // for n columns that do not fill two vectors
+	Narrow []Tile // for n columns that do not fill more than one
+	Wide   []Tile // for few rows
+
+	// Dots are for few rows, in the order in which they serve.
+	Dots []Dot
+
+	// PackLines copies n rows of b of as many columns as the first tile has, from x on stride bytes apart, to z, where they
+	// follow each other. PackColumns does so where the columns lie stride bytes apart, for an n that is a multiple of 4.
+	PackLines, PackColumns func(z, x unsafe.Pointer, stride, n int)
 }
 
-// A Tile is the function for tiles of a number of rows.
+// A Tile is the function for tiles of a number of rows and columns. It takes k > 0.
 type Tile struct {
-	Rows int
-	Mul  func(c, a, b unsafe.Pointer, k, lda, ldb, ldc int)
+	Rows, Columns int
+	Mul           func(c, a, b, at unsafe.Pointer, k, row, col, ldc, n, add int)
+}
+
+// A Dot is the function for a number of rows and columns of c[i·ldc+j] = Σ a[i·row+l]·b[j·col+l] for l < k. With add ≠ 0 the
+// sum is added to what c holds. The order of the additions is the same for all.
+type Dot struct {
+	Rows, Columns int
+	Mul           func(c, a, b unsafe.Pointer, k, row, col, ldc, add int)
 }
 
 // Reductions are those of n elements at x.

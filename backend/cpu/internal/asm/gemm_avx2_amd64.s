@@ -4,157 +4,125 @@
 
 #include "textflag.h"
 
-// func Product6xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
-// Requires: AVX, FMA3
-TEXT ·Product6xFloat32AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   lda+32(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a+8(FP), BX
-	LEAQ   (BX)(DX*2), SI
-	ADDQ   DX, SI
-	MOVQ   k+24(FP), DI
-	SUBQ   $0x04, DI
-	JLT    rest2
+// func Product6x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product6x2Float32AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x02, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       k+32(FP), R8
 
-four1:
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VMOVUPS      (AX)(R9*1), Y12
+	VMOVUPS      32(AX)(R9*1), Y13
 	VBROADCASTSS (BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BX)(DX*1), Y14
+	VBROADCASTSS (BX)(SI*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (BX)(DX*2), Y14
+	VBROADCASTSS (BX)(SI*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (SI), Y14
+	VBROADCASTSS (DI), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (SI)(DX*1), Y14
+	VBROADCASTSS (DI)(SI*1), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (SI)(DX*2), Y14
+	VBROADCASTSS (DI)(SI*2), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
+	VADDPS       Y0, Y12, Y12
+	VMOVUPS      Y12, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSS 4(BX), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS 4(BX)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS 4(BX)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS 4(SI), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS 4(SI)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS 4(SI)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
+	VMOVUPS      (AX), Y0
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSS 8(BX), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS 8(BX)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS 8(BX)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS 8(SI), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS 8(SI)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS 8(SI)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
+	VMOVUPS      (AX), Y0
+	VADDPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y5, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSS 12(BX), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS 12(BX)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS 12(BX)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS 12(SI), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS 12(SI)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS 12(SI)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x10, BX
-	ADDQ         $0x10, SI
-	SUBQ         $0x04, DI
-	JGE          four1
+	VMOVUPS      (AX), Y0
+	VADDPS       Y6, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y7, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y8, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y9, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y10, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y11, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
 
-rest2:
-	ADDQ $0x04, DI
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
-	VBROADCASTSS (BX), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BX)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (BX)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (SI)(DX*1), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (SI)(DX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x04, BX
-	ADDQ         $0x04, SI
-	DECQ         DI
-	JNE          one3
-
-end4:
+set2:
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
+	MOVQ    ldc+56(FP), CX
 	SHLQ    $0x02, CX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -173,12 +141,793 @@ end4:
 	ADDQ    CX, AX
 	VMOVUPS Y10, (AX)
 	VMOVUPS Y11, 32(AX)
+
+end3:
 	VZEROUPPER
 	RET
 
-// func Product6xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+// func Product4x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product4x2Float32AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x02, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y8
+	VBROADCASTSS (BX)(SI*1), Y9
+	VBROADCASTSS (BX)(SI*2), Y10
+	VBROADCASTSS (DI), Y11
+	VMOVUPS      (AX)(R9*1), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y2
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y6
+	VMOVUPS      32(AX)(R9*1), Y12
+	VFMADD231PS  Y8, Y12, Y1
+	VFMADD231PS  Y9, Y12, Y3
+	VFMADD231PS  Y10, Y12, Y5
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      (AX), Y8
+	VADDPS       Y0, Y8, Y8
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y5, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y6, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y7, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product2x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 // Requires: AVX, FMA3
-TEXT ·Product6xFloat64AVX2(SB), NOSPLIT, $0-56
+TEXT ·Product2x2Float32AVX2(SB), NOSPLIT, $0-80
+	MOVQ   b+16(FP), AX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a+8(FP), BX
+	MOVQ   row+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   k+32(FP), DI
+
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (BX)(SI*1), Y5
+	VMOVUPS      (AX)(R8*1), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y2
+	VMOVUPS      32(AX)(R8*1), Y6
+	VFMADD231PS  Y4, Y6, Y1
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      (AX), Y4
+	VADDPS       Y0, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x2Float32AVX2(SB), NOSPLIT, $0-80
+	MOVQ   b+16(FP), AX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a+8(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y2
+	VMOVUPS      (AX)(DI*1), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      32(AX)(DI*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      (AX), Y2
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product4x2PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product4x2PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x02, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       n+64(FP), R8
+	LEAQ       twoOnes<>+0(SB), R9
+	NEGQ       R8
+	VMOVUPS    64(R9)(R8*4), Y0
+	VMOVUPS    96(R9)(R8*4), Y1
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y10
+	VBROADCASTSS (BX)(SI*1), Y11
+	VBROADCASTSS (BX)(SI*2), Y12
+	VBROADCASTSS (DI), Y13
+	VMASKMOVPS   (AX)(R9*1), Y0, Y14
+	VFMADD231PS  Y10, Y14, Y2
+	VFMADD231PS  Y11, Y14, Y4
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y8
+	VMASKMOVPS   32(AX)(R9*1), Y1, Y14
+	VFMADD231PS  Y10, Y14, Y3
+	VFMADD231PS  Y11, Y14, Y5
+	VFMADD231PS  Y12, Y14, Y7
+	VFMADD231PS  Y13, Y14, Y9
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y10
+	VADDPS       Y2, Y10, Y10
+	VMASKMOVPS   Y10, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y2
+	VADDPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y2
+	VADDPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y2
+	VADDPS       Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y2
+	VADDPS       Y6, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y2
+	VADDPS       Y7, Y2, Y2
+	VMASKMOVPS   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y2
+	VADDPS       Y8, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y0
+	VADDPS       Y9, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y2, Y0, (AX)
+	VMASKMOVPS Y3, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+	VMASKMOVPS Y5, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y6, Y0, (AX)
+	VMASKMOVPS Y7, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y8, Y0, (AX)
+	VMASKMOVPS Y9, Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+DATA twoOnes<>+0(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+8(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+16(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+24(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+32(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+40(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+48(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+56(SB)/8, $0xffffffffffffffff
+DATA twoOnes<>+64(SB)/8, $0x0000000000000000
+DATA twoOnes<>+72(SB)/8, $0x0000000000000000
+DATA twoOnes<>+80(SB)/8, $0x0000000000000000
+DATA twoOnes<>+88(SB)/8, $0x0000000000000000
+DATA twoOnes<>+96(SB)/8, $0x0000000000000000
+DATA twoOnes<>+104(SB)/8, $0x0000000000000000
+DATA twoOnes<>+112(SB)/8, $0x0000000000000000
+DATA twoOnes<>+120(SB)/8, $0x0000000000000000
+GLOBL twoOnes<>(SB), RODATA|NOPTR, $128
+
+// func Product2x2PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product2x2PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    row+40(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    n+64(FP), DI
+	LEAQ    twoOnes<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 64(R8)(DI*4), Y0
+	VMOVUPS 96(R8)(DI*4), Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    k+32(FP), DI
+
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y6
+	VBROADCASTSS (BX)(SI*1), Y7
+	VMASKMOVPS   (AX)(R8*1), Y0, Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y4
+	VMASKMOVPS   32(AX)(R8*1), Y1, Y8
+	VFMADD231PS  Y6, Y8, Y3
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y6
+	VADDPS       Y2, Y6, Y6
+	VMASKMOVPS   Y6, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y2
+	VADDPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y2
+	VADDPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y0
+	VADDPS       Y5, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y2, Y0, (AX)
+	VMASKMOVPS Y3, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+	VMASKMOVPS Y5, Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x2PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x2PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    n+64(FP), SI
+	LEAQ    twoOnes<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 64(DI)(SI*4), Y0
+	VMOVUPS 96(DI)(SI*4), Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y4
+	VMASKMOVPS   (AX)(DI*1), Y0, Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMASKMOVPS   32(AX)(DI*1), Y1, Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y4
+	VADDPS       Y2, Y4, Y4
+	VMASKMOVPS   Y4, Y0, (AX)
+	VMASKMOVPS   32(AX), Y1, Y0
+	VADDPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y2, Y0, (AX)
+	VMASKMOVPS Y3, Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product6x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product6x1PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x02, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       n+64(FP), R8
+	LEAQ       twoOnes<>+0(SB), R9
+	NEGQ       R8
+	VMOVUPS    64(R9)(R8*4), Y0
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VMASKMOVPS   (AX)(R9*1), Y0, Y7
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (BX)(SI*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (BX)(SI*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DI), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (DI)(SI*1), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (DI)(SI*2), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y7
+	VADDPS       Y1, Y7, Y7
+	VMASKMOVPS   Y7, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y4, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y5, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y6, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y5, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y6, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product4x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product4x1PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x02, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       n+64(FP), R8
+	LEAQ       twoOnes<>+0(SB), R9
+	NEGQ       R8
+	VMOVUPS    64(R9)(R8*4), Y0
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y5
+	VBROADCASTSS (BX)(SI*1), Y6
+	VBROADCASTSS (BX)(SI*2), Y7
+	VBROADCASTSS (DI), Y8
+	VMASKMOVPS   (AX)(R9*1), Y0, Y9
+	VFMADD231PS  Y5, Y9, Y1
+	VFMADD231PS  Y6, Y9, Y2
+	VFMADD231PS  Y7, Y9, Y3
+	VFMADD231PS  Y8, Y9, Y4
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y5
+	VADDPS       Y1, Y5, Y5
+	VMASKMOVPS   Y5, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y4, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product2x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product2x1PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    row+40(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    n+64(FP), DI
+	LEAQ    twoOnes<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 64(R8)(DI*4), Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    k+32(FP), DI
+
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (BX)(SI*1), Y4
+	VMASKMOVPS   (AX)(R8*1), Y0, Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x1PartFloat32AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    n+64(FP), SI
+	LEAQ    twoOnes<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 64(DI)(SI*4), Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y2
+	VMASKMOVPS   (AX)(DI*1), Y0, Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMASKMOVPS   (AX), Y0, Y2
+	VADDPS       Y1, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product2x4Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product2x4Float32AVX2(SB), NOSPLIT, $0-80
+	MOVQ   b+16(FP), AX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a+8(FP), BX
+	MOVQ   row+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -187,146 +936,288 @@ TEXT ·Product6xFloat64AVX2(SB), NOSPLIT, $0-56
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   lda+32(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a+8(FP), BX
-	LEAQ   (BX)(DX*2), SI
-	ADDQ   DX, SI
-	MOVQ   k+24(FP), DI
-	SUBQ   $0x04, DI
-	JLT    rest2
+	MOVQ   k+32(FP), DI
 
-four1:
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
-	VBROADCASTSD (BX), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BX)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (BX)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (SI)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (SI)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
-	VBROADCASTSD 8(BX), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 8(BX)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 8(BX)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 8(SI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 8(SI)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 8(SI)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
-	VBROADCASTSD 16(BX), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 16(BX)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 16(BX)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 16(SI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 16(SI)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 16(SI)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
-	VBROADCASTSD 24(BX), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 24(BX)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 24(BX)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 24(SI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 24(SI)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 24(SI)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	SUBQ         $0x04, DI
-	JGE          four1
-
-rest2:
-	ADDQ $0x04, DI
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y12
-	VMOVUPS      32(AX), Y13
-	ADDQ         CX, AX
-	VBROADCASTSD (BX), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BX)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (BX)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (SI)(DX*1), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (SI)(DX*2), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         $0x08, BX
-	ADDQ         $0x08, SI
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y8
+	VBROADCASTSS (BX)(SI*1), Y9
+	VMOVUPS      (AX)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVUPS      32(AX)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y1
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVUPS      64(AX)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVUPS      96(AX)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y3
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         DX, BX
 	DECQ         DI
-	JNE          one3
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      (AX), Y8
+	VADDPS       Y0, Y8, Y8
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      64(AX), Y0
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VMOVUPS      96(AX), Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y5, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      64(AX), Y0
+	VADDPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VMOVUPS      96(AX), Y0
+	VADDPS       Y7, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	JMP          end3
 
-end4:
+set2:
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y6, 64(AX)
+	VMOVUPS Y7, 96(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x8Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x8Float32AVX2(SB), NOSPLIT, $0-80
+	MOVQ   b+16(FP), AX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a+8(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSS (BX), Y8
+	VMOVUPS      (AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      32(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      64(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      96(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      128(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      160(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      192(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      224(AX)(DI*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      (AX), Y8
+	VADDPS       Y0, Y8, Y8
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      64(AX), Y0
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VMOVUPS      96(AX), Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      128(AX), Y0
+	VADDPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      160(AX), Y0
+	VADDPS       Y5, Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      192(AX), Y0
+	VADDPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      224(AX), Y0
+	VADDPS       Y7, Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product6x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product6x2Float64AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x03, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VMOVUPS      (AX)(R9*1), Y12
+	VMOVUPS      32(AX)(R9*1), Y13
+	VBROADCASTSD (BX), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (BX)(SI*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (BX)(SI*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (DI)(SI*1), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (DI)(SI*2), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPS      (AX), Y12
+	VADDPD       Y0, Y12, Y12
+	VMOVUPS      Y12, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPD       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y5, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPD       Y6, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y7, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPD       Y8, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y9, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPD       Y10, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y11, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
 	SHLQ    $0x03, CX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -345,258 +1236,102 @@ end4:
 	ADDQ    CX, AX
 	VMOVUPS Y10, (AX)
 	VMOVUPS Y11, 32(AX)
+
+end3:
 	VZEROUPPER
 	RET
 
-// func Product4xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
-// Requires: AVX, FMA3
-TEXT ·Product4xFloat32AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   lda+32(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a+8(FP), BX
-	LEAQ   (BX)(DX*2), SI
-	ADDQ   DX, SI
-	MOVQ   k+24(FP), DI
-	SUBQ   $0x04, DI
-	JLT    rest2
+// func Product4x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product4x2Float64AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x03, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       k+32(FP), R8
 
-four1:
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y8
+	VBROADCASTSD (BX)(SI*1), Y9
+	VBROADCASTSD (BX)(SI*2), Y10
+	VBROADCASTSD (DI), Y11
+	VMOVUPS      (AX)(R9*1), Y12
+	VFMADD231PD  Y8, Y12, Y0
+	VFMADD231PD  Y9, Y12, Y2
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y6
+	VMOVUPS      32(AX)(R9*1), Y12
+	VFMADD231PD  Y8, Y12, Y1
+	VFMADD231PD  Y9, Y12, Y3
+	VFMADD231PD  Y10, Y12, Y5
+	VFMADD231PD  Y11, Y12, Y7
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
 	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
+	VADDPD       Y0, Y8, Y8
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSS (BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (BX)(DX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (BX)(DX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (SI), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
+	VMOVUPS      (AX), Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSS 4(BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 4(BX)(DX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 4(BX)(DX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 4(SI), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
+	VMOVUPS      (AX), Y0
+	VADDPD       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y5, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSS 8(BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 8(BX)(DX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 8(BX)(DX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 8(SI), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSS 12(BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 12(BX)(DX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 12(BX)(DX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 12(SI), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         $0x10, BX
-	ADDQ         $0x10, SI
-	SUBQ         $0x04, DI
-	JGE          four1
+	VMOVUPS      (AX), Y0
+	VADDPD       Y6, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y7, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
 
-rest2:
-	ADDQ $0x04, DI
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSS (BX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (BX)(DX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (BX)(DX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (SI), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         $0x04, BX
-	ADDQ         $0x04, SI
-	DECQ         DI
-	JNE          one3
-
-end4:
+set2:
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
-	SHLQ    $0x02, CX
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y5, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y6, (AX)
-	VMOVUPS Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-// func Product4xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
-// Requires: AVX, FMA3
-TEXT ·Product4xFloat64AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   lda+32(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a+8(FP), BX
-	LEAQ   (BX)(DX*2), SI
-	ADDQ   DX, SI
-	MOVQ   k+24(FP), DI
-	SUBQ   $0x04, DI
-	JLT    rest2
-
-four1:
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSD (BX), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (BX)(DX*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (BX)(DX*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (SI), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSD 8(BX), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 8(BX)(DX*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 8(BX)(DX*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 8(SI), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSD 16(BX), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 16(BX)(DX*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(BX)(DX*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(SI), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSD 24(BX), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 24(BX)(DX*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 24(BX)(DX*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 24(SI), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, SI
-	SUBQ         $0x04, DI
-	JGE          four1
-
-rest2:
-	ADDQ $0x04, DI
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	ADDQ         CX, AX
-	VBROADCASTSD (BX), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (BX)(DX*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (BX)(DX*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (SI), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         $0x08, BX
-	ADDQ         $0x08, SI
-	DECQ         DI
-	JNE          one3
-
-end4:
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
+	MOVQ    ldc+56(FP), CX
 	SHLQ    $0x03, CX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -609,317 +1344,834 @@ end4:
 	ADDQ    CX, AX
 	VMOVUPS Y6, (AX)
 	VMOVUPS Y7, 32(AX)
+
+end3:
 	VZEROUPPER
 	RET
 
-// func Product2xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+// func Product2x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 // Requires: AVX, FMA3
-TEXT ·Product2xFloat32AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+TEXT ·Product2x2Float64AVX2(SB), NOSPLIT, $0-80
 	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   lda+32(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a+8(FP), BX
-	MOVQ   k+24(FP), SI
-	SUBQ   $0x04, SI
-	JLT    rest2
-
-four1:
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSS (BX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (BX)(DX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSS 4(BX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 4(BX)(DX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSS 8(BX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 8(BX)(DX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSS 12(BX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 12(BX)(DX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $0x10, BX
-	SUBQ         $0x04, SI
-	JGE          four1
-
-rest2:
-	ADDQ $0x04, SI
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSS (BX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (BX)(DX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $0x04, BX
-	DECQ         SI
-	JNE          one3
-
-end4:
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
-	SHLQ    $0x02, CX
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-// func Product2xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
-// Requires: AVX, FMA3
-TEXT ·Product2xFloat64AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   lda+32(FP), DX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
 	SHLQ   $0x03, DX
 	MOVQ   a+8(FP), BX
-	MOVQ   k+24(FP), SI
-	SUBQ   $0x04, SI
-	JLT    rest2
+	MOVQ   row+40(FP), SI
+	SHLQ   $0x03, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   k+32(FP), DI
 
-four1:
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSD (BX), Y6
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y4
+	VBROADCASTSD (BX)(SI*1), Y5
+	VMOVUPS      (AX)(R8*1), Y6
 	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (BX)(DX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y2
+	VMOVUPS      32(AX)(R8*1), Y6
+	VFMADD231PD  Y4, Y6, Y1
 	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
 	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
+	VADDPD       Y0, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
 	ADDQ         CX, AX
-	VBROADCASTSD 8(BX), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 8(BX)(DX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSD 16(BX), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 16(BX)(DX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSD 24(BX), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 24(BX)(DX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         $0x20, BX
-	SUBQ         $0x04, SI
-	JGE          four1
+	VMOVUPS      (AX), Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
 
-rest2:
-	ADDQ $0x04, SI
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y4
-	VMOVUPS      32(AX), Y5
-	ADDQ         CX, AX
-	VBROADCASTSD (BX), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (BX)(DX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         $0x08, BX
-	DECQ         SI
-	JNE          one3
-
-end4:
+set2:
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
+	MOVQ    ldc+56(FP), CX
 	SHLQ    $0x03, CX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    CX, AX
 	VMOVUPS Y2, (AX)
 	VMOVUPS Y3, 32(AX)
+
+end3:
 	VZEROUPPER
 	RET
 
-// func Product1xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+// func Product1x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 // Requires: AVX, FMA3
-TEXT ·Product1xFloat32AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+TEXT ·Product1x2Float64AVX2(SB), NOSPLIT, $0-80
 	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   lda+32(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a+8(FP), DX
-	MOVQ   k+24(FP), BX
-	SUBQ   $0x04, BX
-	JLT    rest2
-
-four1:
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSS (DX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSS 4(DX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSS 8(DX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSS 12(DX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         $0x10, DX
-	SUBQ         $0x04, BX
-	JGE          four1
-
-rest2:
-	ADDQ $0x04, BX
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSS (DX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNE          one3
-
-end4:
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
-	SHLQ    $0x02, CX
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-// func Product1xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
-// Requires: AVX, FMA3
-TEXT ·Product1xFloat64AVX2(SB), NOSPLIT, $0-56
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   b+16(FP), AX
-	MOVQ   ldb+40(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   lda+32(FP), DX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
 	SHLQ   $0x03, DX
-	MOVQ   a+8(FP), DX
-	MOVQ   k+24(FP), BX
-	SUBQ   $0x04, BX
-	JLT    rest2
+	MOVQ   a+8(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   k+32(FP), SI
 
-four1:
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y2
+	VMOVUPS      (AX)(DI*1), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VMOVUPS      32(AX)(DI*1), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
 	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSD (DX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSD 8(DX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSD 16(DX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSD 24(DX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         $0x20, DX
-	SUBQ         $0x04, BX
-	JGE          four1
+	VADDPD       Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	JMP          end3
 
-rest2:
-	ADDQ $0x04, BX
-	JEQ  end4
-
-one3:
-	VMOVUPS      (AX), Y2
-	VMOVUPS      32(AX), Y3
-	ADDQ         CX, AX
-	VBROADCASTSD (DX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         $0x08, DX
-	DECQ         BX
-	JNE          one3
-
-end4:
+set2:
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+48(FP), CX
+	MOVQ    ldc+56(FP), CX
 	SHLQ    $0x03, CX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product4x2PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product4x2PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x03, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       n+64(FP), R8
+	LEAQ       twoOnes<>+0(SB), R9
+	NEGQ       R8
+	VMOVUPS    64(R9)(R8*8), Y0
+	VMOVUPS    96(R9)(R8*8), Y1
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y10
+	VBROADCASTSD (BX)(SI*1), Y11
+	VBROADCASTSD (BX)(SI*2), Y12
+	VBROADCASTSD (DI), Y13
+	VMASKMOVPD   (AX)(R9*1), Y0, Y14
+	VFMADD231PD  Y10, Y14, Y2
+	VFMADD231PD  Y11, Y14, Y4
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y8
+	VMASKMOVPD   32(AX)(R9*1), Y1, Y14
+	VFMADD231PD  Y10, Y14, Y3
+	VFMADD231PD  Y11, Y14, Y5
+	VFMADD231PD  Y12, Y14, Y7
+	VFMADD231PD  Y13, Y14, Y9
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y10
+	VADDPD       Y2, Y10, Y10
+	VMASKMOVPD   Y10, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y2
+	VADDPD       Y3, Y2, Y2
+	VMASKMOVPD   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y2
+	VADDPD       Y4, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y2
+	VADDPD       Y5, Y2, Y2
+	VMASKMOVPD   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y2
+	VADDPD       Y6, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y2
+	VADDPD       Y7, Y2, Y2
+	VMASKMOVPD   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y2
+	VADDPD       Y8, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y0
+	VADDPD       Y9, Y0, Y0
+	VMASKMOVPD   Y0, Y1, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y2, Y0, (AX)
+	VMASKMOVPD Y3, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y4, Y0, (AX)
+	VMASKMOVPD Y5, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y6, Y0, (AX)
+	VMASKMOVPD Y7, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y8, Y0, (AX)
+	VMASKMOVPD Y9, Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product2x2PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product2x2PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    row+40(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    n+64(FP), DI
+	LEAQ    twoOnes<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 64(R8)(DI*8), Y0
+	VMOVUPS 96(R8)(DI*8), Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    k+32(FP), DI
+
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y6
+	VBROADCASTSD (BX)(SI*1), Y7
+	VMASKMOVPD   (AX)(R8*1), Y0, Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y4
+	VMASKMOVPD   32(AX)(R8*1), Y1, Y8
+	VFMADD231PD  Y6, Y8, Y3
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y6
+	VADDPD       Y2, Y6, Y6
+	VMASKMOVPD   Y6, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y2
+	VADDPD       Y3, Y2, Y2
+	VMASKMOVPD   Y2, Y1, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y2
+	VADDPD       Y4, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y0
+	VADDPD       Y5, Y0, Y0
+	VMASKMOVPD   Y0, Y1, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y2, Y0, (AX)
+	VMASKMOVPD Y3, Y1, 32(AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y4, Y0, (AX)
+	VMASKMOVPD Y5, Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x2PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x2PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    n+64(FP), SI
+	LEAQ    twoOnes<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 64(DI)(SI*8), Y0
+	VMOVUPS 96(DI)(SI*8), Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y4
+	VMASKMOVPD   (AX)(DI*1), Y0, Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VMASKMOVPD   32(AX)(DI*1), Y1, Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y4
+	VADDPD       Y2, Y4, Y4
+	VMASKMOVPD   Y4, Y0, (AX)
+	VMASKMOVPD   32(AX), Y1, Y0
+	VADDPD       Y3, Y0, Y0
+	VMASKMOVPD   Y0, Y1, 32(AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y2, Y0, (AX)
+	VMASKMOVPD Y3, Y1, 32(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product6x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product6x1PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x03, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       n+64(FP), R8
+	LEAQ       twoOnes<>+0(SB), R9
+	NEGQ       R8
+	VMOVUPS    64(R9)(R8*8), Y0
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VMASKMOVPD   (AX)(R9*1), Y0, Y7
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (BX)(SI*1), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (BX)(SI*2), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (DI), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (DI)(SI*1), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD (DI)(SI*2), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y7
+	VADDPD       Y1, Y7, Y7
+	VMASKMOVPD   Y7, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y3, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y4, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y5, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y6, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y4, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y5, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y6, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product4x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Product4x1PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ       b+16(FP), AX
+	MOVQ       at+24(FP), CX
+	MOVQ       col+48(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a+8(FP), BX
+	MOVQ       row+40(FP), SI
+	SHLQ       $0x03, SI
+	LEAQ       (BX)(SI*2), DI
+	ADDQ       SI, DI
+	MOVQ       n+64(FP), R8
+	LEAQ       twoOnes<>+0(SB), R9
+	NEGQ       R8
+	VMOVUPS    64(R9)(R8*8), Y0
+	MOVQ       c+0(FP), R8
+	MOVQ       ldc+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	MOVQ       k+32(FP), R8
+
+loop1:
+	MOVQ         (CX), R9
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y5
+	VBROADCASTSD (BX)(SI*1), Y6
+	VBROADCASTSD (BX)(SI*2), Y7
+	VBROADCASTSD (DI), Y8
+	VMASKMOVPD   (AX)(R9*1), Y0, Y9
+	VFMADD231PD  Y5, Y9, Y1
+	VFMADD231PD  Y6, Y9, Y2
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y4
+	ADDQ         DX, BX
+	ADDQ         DX, DI
+	DECQ         R8
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y5
+	VADDPD       Y1, Y5, Y5
+	VMASKMOVPD   Y5, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y3, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y4, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y4, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product2x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product2x1PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    row+40(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    n+64(FP), DI
+	LEAQ    twoOnes<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 64(R8)(DI*8), Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	MOVQ    k+32(FP), DI
+
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y3
+	VBROADCASTSD (BX)(SI*1), Y4
+	VMASKMOVPD   (AX)(R8*1), Y0, Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y3
+	VADDPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x1PartFloat64AVX2(SB), NOSPLIT, $0-80
+	MOVQ    b+16(FP), AX
+	MOVQ    at+24(FP), CX
+	MOVQ    col+48(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    a+8(FP), BX
+	MOVQ    n+64(FP), SI
+	LEAQ    twoOnes<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 64(DI)(SI*8), Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y2
+	VMASKMOVPD   (AX)(DI*1), Y0, Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMASKMOVPD   (AX), Y0, Y2
+	VADDPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	JMP          end3
+
+set2:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y1, Y0, (AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product2x4Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product2x4Float64AVX2(SB), NOSPLIT, $0-80
+	MOVQ   b+16(FP), AX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a+8(FP), BX
+	MOVQ   row+40(FP), SI
+	SHLQ   $0x03, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   k+32(FP), DI
+
+loop1:
+	MOVQ         (CX), R8
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y8
+	VBROADCASTSD (BX)(SI*1), Y9
+	VMOVUPS      (AX)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y4
+	VMOVUPS      32(AX)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y1
+	VFMADD231PD  Y9, Y10, Y5
+	VMOVUPS      64(AX)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y6
+	VMOVUPS      96(AX)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y3
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         DX, BX
+	DECQ         DI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPS      (AX), Y8
+	VADDPD       Y0, Y8, Y8
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      64(AX), Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VMOVUPS      96(AX), Y0
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Y0
+	VADDPD       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y5, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      64(AX), Y0
+	VADDPD       Y6, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VMOVUPS      96(AX), Y0
+	VADDPD       Y7, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y6, 64(AX)
+	VMOVUPS Y7, 96(AX)
+
+end3:
+	VZEROUPPER
+	RET
+
+// func Product1x8Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+// Requires: AVX, FMA3
+TEXT ·Product1x8Float64AVX2(SB), NOSPLIT, $0-80
+	MOVQ   b+16(FP), AX
+	MOVQ   at+24(FP), CX
+	MOVQ   col+48(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a+8(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   k+32(FP), SI
+
+loop1:
+	MOVQ         (CX), DI
+	ADDQ         $0x08, CX
+	VBROADCASTSD (BX), Y8
+	VMOVUPS      (AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y0
+	VMOVUPS      32(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y1
+	VMOVUPS      64(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y2
+	VMOVUPS      96(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y3
+	VMOVUPS      128(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y4
+	VMOVUPS      160(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y5
+	VMOVUPS      192(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y6
+	VMOVUPS      224(AX)(DI*1), Y9
+	VFMADD231PD  Y8, Y9, Y7
+	ADDQ         DX, BX
+	DECQ         SI
+	JNE          loop1
+	MOVQ         add+72(FP), AX
+	TESTQ        AX, AX
+	JEQ          set2
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPS      (AX), Y8
+	VADDPD       Y0, Y8, Y8
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      32(AX), Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      64(AX), Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VMOVUPS      96(AX), Y0
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      128(AX), Y0
+	VADDPD       Y4, Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      160(AX), Y0
+	VADDPD       Y5, Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VMOVUPS      192(AX), Y0
+	VADDPD       Y6, Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VMOVUPS      224(AX), Y0
+	VADDPD       Y7, Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	JMP          end3
+
+set2:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+
+end3:
 	VZEROUPPER
 	RET

@@ -6,50 +6,132 @@ package asm
 
 import "unsafe"
 
-// Product6xFloat32AVX2 sets c, 6 rows of 16 elements ldc apart, to the product of
-// 6 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product6x2Float32AVX2 multiplies 6 rows and 16 columns.
 //
 //go:noescape
-func Product6xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product6x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product6xFloat64AVX2 sets c, 6 rows of 8 elements ldc apart, to the product of
-// 6 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product4x2Float32AVX2 multiplies 4 rows and 16 columns.
 //
 //go:noescape
-func Product6xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product4x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product4xFloat32AVX2 sets c, 4 rows of 16 elements ldc apart, to the product of
-// 4 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product2x2Float32AVX2 multiplies 2 rows and 16 columns.
 //
 //go:noescape
-func Product4xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product2x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product4xFloat64AVX2 sets c, 4 rows of 8 elements ldc apart, to the product of
-// 4 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product1x2Float32AVX2 multiplies 1 rows and 16 columns.
 //
 //go:noescape
-func Product4xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product1x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product2xFloat32AVX2 sets c, 2 rows of 16 elements ldc apart, to the product of
-// 2 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product4x2PartFloat32AVX2 multiplies 4 rows and n ≤ 16 columns.
 //
 //go:noescape
-func Product2xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product4x2PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product2xFloat64AVX2 sets c, 2 rows of 8 elements ldc apart, to the product of
-// 2 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product2x2PartFloat32AVX2 multiplies 2 rows and n ≤ 16 columns.
 //
 //go:noescape
-func Product2xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product2x2PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product1xFloat32AVX2 sets c, 1 rows of 16 elements ldc apart, to the product of
-// 1 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product1x2PartFloat32AVX2 multiplies 1 rows and n ≤ 16 columns.
 //
 //go:noescape
-func Product1xFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product1x2PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product1xFloat64AVX2 sets c, 1 rows of 8 elements ldc apart, to the product of
-// 1 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product6x1PartFloat32AVX2 multiplies 6 rows and n ≤ 8 columns.
 //
 //go:noescape
-func Product1xFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product6x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x1PartFloat32AVX2 multiplies 4 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product4x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x1PartFloat32AVX2 multiplies 2 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product2x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x1PartFloat32AVX2 multiplies 1 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product1x1PartFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x4Float32AVX2 multiplies 2 rows and 32 columns.
+//
+//go:noescape
+func Product2x4Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x8Float32AVX2 multiplies 1 rows and 64 columns.
+//
+//go:noescape
+func Product1x8Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product6x2Float64AVX2 multiplies 6 rows and 8 columns.
+//
+//go:noescape
+func Product6x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x2Float64AVX2 multiplies 4 rows and 8 columns.
+//
+//go:noescape
+func Product4x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x2Float64AVX2 multiplies 2 rows and 8 columns.
+//
+//go:noescape
+func Product2x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x2Float64AVX2 multiplies 1 rows and 8 columns.
+//
+//go:noescape
+func Product1x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x2PartFloat64AVX2 multiplies 4 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product4x2PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x2PartFloat64AVX2 multiplies 2 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product2x2PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x2PartFloat64AVX2 multiplies 1 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product1x2PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product6x1PartFloat64AVX2 multiplies 6 rows and n ≤ 4 columns.
+//
+//go:noescape
+func Product6x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x1PartFloat64AVX2 multiplies 4 rows and n ≤ 4 columns.
+//
+//go:noescape
+func Product4x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x1PartFloat64AVX2 multiplies 2 rows and n ≤ 4 columns.
+//
+//go:noescape
+func Product2x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x1PartFloat64AVX2 multiplies 1 rows and n ≤ 4 columns.
+//
+//go:noescape
+func Product1x1PartFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x4Float64AVX2 multiplies 2 rows and 16 columns.
+//
+//go:noescape
+func Product2x4Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x8Float64AVX2 multiplies 1 rows and 32 columns.
+//
+//go:noescape
+func Product1x8Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)

@@ -6,62 +6,182 @@ package asm
 
 import "unsafe"
 
-// Product12xFloat32AVX512 sets c, 12 rows of 32 elements ldc apart, to the product of
-// 12 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product12x2Float32AVX512 multiplies 12 rows and 32 columns.
 //
 //go:noescape
-func Product12xFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product12x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product12xFloat64AVX512 sets c, 12 rows of 16 elements ldc apart, to the product of
-// 12 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product8x2Float32AVX512 multiplies 8 rows and 32 columns.
 //
 //go:noescape
-func Product12xFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product8x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product8xFloat32AVX512 sets c, 8 rows of 32 elements ldc apart, to the product of
-// 8 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product4x2Float32AVX512 multiplies 4 rows and 32 columns.
 //
 //go:noescape
-func Product8xFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product4x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product8xFloat64AVX512 sets c, 8 rows of 16 elements ldc apart, to the product of
-// 8 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product2x2Float32AVX512 multiplies 2 rows and 32 columns.
 //
 //go:noescape
-func Product8xFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product2x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product4xFloat32AVX512 sets c, 4 rows of 32 elements ldc apart, to the product of
-// 4 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product1x2Float32AVX512 multiplies 1 rows and 32 columns.
 //
 //go:noescape
-func Product4xFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product1x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product4xFloat64AVX512 sets c, 4 rows of 16 elements ldc apart, to the product of
-// 4 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product12x2PartFloat32AVX512 multiplies 12 rows and n ≤ 32 columns.
 //
 //go:noescape
-func Product4xFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product12x2PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product2xFloat32AVX512 sets c, 2 rows of 32 elements ldc apart, to the product of
-// 2 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product8x2PartFloat32AVX512 multiplies 8 rows and n ≤ 32 columns.
 //
 //go:noescape
-func Product2xFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product8x2PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product2xFloat64AVX512 sets c, 2 rows of 16 elements ldc apart, to the product of
-// 2 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product4x2PartFloat32AVX512 multiplies 4 rows and n ≤ 32 columns.
 //
 //go:noescape
-func Product2xFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product4x2PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product1xFloat32AVX512 sets c, 1 rows of 32 elements ldc apart, to the product of
-// 1 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product2x2PartFloat32AVX512 multiplies 2 rows and n ≤ 32 columns.
 //
 //go:noescape
-func Product1xFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product2x2PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
-// Product1xFloat64AVX512 sets c, 1 rows of 16 elements ldc apart, to the product of
-// 1 rows of k elements at a, lda apart, and k rows at b, ldb apart.
+// Product1x2PartFloat32AVX512 multiplies 1 rows and n ≤ 32 columns.
 //
 //go:noescape
-func Product1xFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, k int, lda int, ldb int, ldc int)
+func Product1x2PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product12x1PartFloat32AVX512 multiplies 12 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product12x1PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product8x1PartFloat32AVX512 multiplies 8 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product8x1PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x1PartFloat32AVX512 multiplies 4 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product4x1PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x1PartFloat32AVX512 multiplies 2 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product2x1PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x1PartFloat32AVX512 multiplies 1 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product1x1PartFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x4Float32AVX512 multiplies 4 rows and 64 columns.
+//
+//go:noescape
+func Product4x4Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x8Float32AVX512 multiplies 2 rows and 128 columns.
+//
+//go:noescape
+func Product2x8Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x16Float32AVX512 multiplies 1 rows and 256 columns.
+//
+//go:noescape
+func Product1x16Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product12x2Float64AVX512 multiplies 12 rows and 16 columns.
+//
+//go:noescape
+func Product12x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product8x2Float64AVX512 multiplies 8 rows and 16 columns.
+//
+//go:noescape
+func Product8x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x2Float64AVX512 multiplies 4 rows and 16 columns.
+//
+//go:noescape
+func Product4x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x2Float64AVX512 multiplies 2 rows and 16 columns.
+//
+//go:noescape
+func Product2x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x2Float64AVX512 multiplies 1 rows and 16 columns.
+//
+//go:noescape
+func Product1x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product12x2PartFloat64AVX512 multiplies 12 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product12x2PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product8x2PartFloat64AVX512 multiplies 8 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product8x2PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x2PartFloat64AVX512 multiplies 4 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product4x2PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x2PartFloat64AVX512 multiplies 2 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product2x2PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x2PartFloat64AVX512 multiplies 1 rows and n ≤ 16 columns.
+//
+//go:noescape
+func Product1x2PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product12x1PartFloat64AVX512 multiplies 12 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product12x1PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product8x1PartFloat64AVX512 multiplies 8 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product8x1PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x1PartFloat64AVX512 multiplies 4 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product4x1PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x1PartFloat64AVX512 multiplies 2 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product2x1PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x1PartFloat64AVX512 multiplies 1 rows and n ≤ 8 columns.
+//
+//go:noescape
+func Product1x1PartFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product4x4Float64AVX512 multiplies 4 rows and 32 columns.
+//
+//go:noescape
+func Product4x4Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product2x8Float64AVX512 multiplies 2 rows and 64 columns.
+//
+//go:noescape
+func Product2x8Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product1x16Float64AVX512 multiplies 1 rows and 128 columns.
+//
+//go:noescape
+func Product1x16Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)

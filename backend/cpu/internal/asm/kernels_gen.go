@@ -227,6 +227,72 @@ var avx2Casts = []Cast{
 	{"int64", "int32", toInt64Int32AVX2},
 }
 
+var avx2Float32Tiles = []Tile{
+	{6, 16, Product6x2Float32AVX2},
+	{4, 16, Product4x2Float32AVX2},
+	{2, 16, Product2x2Float32AVX2},
+	{1, 16, Product1x2Float32AVX2},
+}
+
+var avx2Float32Part = []Tile{
+	{4, 16, Product4x2PartFloat32AVX2},
+	{2, 16, Product2x2PartFloat32AVX2},
+	{1, 16, Product1x2PartFloat32AVX2},
+}
+
+var avx2Float32Narrow = []Tile{
+	{6, 8, Product6x1PartFloat32AVX2},
+	{4, 8, Product4x1PartFloat32AVX2},
+	{2, 8, Product2x1PartFloat32AVX2},
+	{1, 8, Product1x1PartFloat32AVX2},
+}
+
+var avx2Float32Wide = []Tile{
+	{2, 32, Product2x4Float32AVX2},
+	{1, 64, Product1x8Float32AVX2},
+}
+
+var avx2Float64Tiles = []Tile{
+	{6, 8, Product6x2Float64AVX2},
+	{4, 8, Product4x2Float64AVX2},
+	{2, 8, Product2x2Float64AVX2},
+	{1, 8, Product1x2Float64AVX2},
+}
+
+var avx2Float64Part = []Tile{
+	{4, 8, Product4x2PartFloat64AVX2},
+	{2, 8, Product2x2PartFloat64AVX2},
+	{1, 8, Product1x2PartFloat64AVX2},
+}
+
+var avx2Float64Narrow = []Tile{
+	{6, 4, Product6x1PartFloat64AVX2},
+	{4, 4, Product4x1PartFloat64AVX2},
+	{2, 4, Product2x1PartFloat64AVX2},
+	{1, 4, Product1x1PartFloat64AVX2},
+}
+
+var avx2Float64Wide = []Tile{
+	{2, 16, Product2x4Float64AVX2},
+	{1, 32, Product1x8Float64AVX2},
+}
+
+var avx2Float32Dots = []Dot{
+	{2, 4, Dot2x4Float32AVX2},
+	{2, 1, Dot2x1Float32AVX2},
+	{1, 8, Dot1x8Float32AVX2},
+	{1, 4, Dot1x4Float32AVX2},
+	{1, 1, Dot1x1Float32AVX2},
+}
+
+var avx2Float64Dots = []Dot{
+	{2, 4, Dot2x4Float64AVX2},
+	{2, 1, Dot2x1Float64AVX2},
+	{1, 8, Dot1x8Float64AVX2},
+	{1, 4, Dot1x4Float64AVX2},
+	{1, 1, Dot1x1Float64AVX2},
+}
+
 var avx512Kernels = []Kernel{
 	{"exp", "float32", 0, expFloat32AVX512},
 	{"exp2", "float32", 0, exp2Float32AVX512},
@@ -448,4 +514,84 @@ var avx512Casts = []Cast{
 	{"float32", "int8", toFloat32Int8AVX512},
 	{"int32", "uint8", toInt32Uint8AVX512},
 	{"int64", "int32", toInt64Int32AVX512},
+}
+
+var avx512Float32Tiles = []Tile{
+	{12, 32, Product12x2Float32AVX512},
+	{8, 32, Product8x2Float32AVX512},
+	{4, 32, Product4x2Float32AVX512},
+	{2, 32, Product2x2Float32AVX512},
+	{1, 32, Product1x2Float32AVX512},
+}
+
+var avx512Float32Part = []Tile{
+	{12, 32, Product12x2PartFloat32AVX512},
+	{8, 32, Product8x2PartFloat32AVX512},
+	{4, 32, Product4x2PartFloat32AVX512},
+	{2, 32, Product2x2PartFloat32AVX512},
+	{1, 32, Product1x2PartFloat32AVX512},
+}
+
+var avx512Float32Narrow = []Tile{
+	{12, 16, Product12x1PartFloat32AVX512},
+	{8, 16, Product8x1PartFloat32AVX512},
+	{4, 16, Product4x1PartFloat32AVX512},
+	{2, 16, Product2x1PartFloat32AVX512},
+	{1, 16, Product1x1PartFloat32AVX512},
+}
+
+var avx512Float32Wide = []Tile{
+	{4, 64, Product4x4Float32AVX512},
+	{2, 128, Product2x8Float32AVX512},
+	{1, 256, Product1x16Float32AVX512},
+}
+
+var avx512Float64Tiles = []Tile{
+	{12, 16, Product12x2Float64AVX512},
+	{8, 16, Product8x2Float64AVX512},
+	{4, 16, Product4x2Float64AVX512},
+	{2, 16, Product2x2Float64AVX512},
+	{1, 16, Product1x2Float64AVX512},
+}
+
+var avx512Float64Part = []Tile{
+	{12, 16, Product12x2PartFloat64AVX512},
+	{8, 16, Product8x2PartFloat64AVX512},
+	{4, 16, Product4x2PartFloat64AVX512},
+	{2, 16, Product2x2PartFloat64AVX512},
+	{1, 16, Product1x2PartFloat64AVX512},
+}
+
+var avx512Float64Narrow = []Tile{
+	{12, 8, Product12x1PartFloat64AVX512},
+	{8, 8, Product8x1PartFloat64AVX512},
+	{4, 8, Product4x1PartFloat64AVX512},
+	{2, 8, Product2x1PartFloat64AVX512},
+	{1, 8, Product1x1PartFloat64AVX512},
+}
+
+var avx512Float64Wide = []Tile{
+	{4, 32, Product4x4Float64AVX512},
+	{2, 64, Product2x8Float64AVX512},
+	{1, 128, Product1x16Float64AVX512},
+}
+
+var avx512Float32Dots = []Dot{
+	{4, 4, Dot4x4Float32AVX512},
+	{4, 1, Dot4x1Float32AVX512},
+	{2, 4, Dot2x4Float32AVX512},
+	{2, 1, Dot2x1Float32AVX512},
+	{1, 8, Dot1x8Float32AVX512},
+	{1, 4, Dot1x4Float32AVX512},
+	{1, 1, Dot1x1Float32AVX512},
+}
+
+var avx512Float64Dots = []Dot{
+	{4, 4, Dot4x4Float64AVX512},
+	{4, 1, Dot4x1Float64AVX512},
+	{2, 4, Dot2x4Float64AVX512},
+	{2, 1, Dot2x1Float64AVX512},
+	{1, 8, Dot1x8Float64AVX512},
+	{1, 4, Dot1x4Float64AVX512},
+	{1, 1, Dot1x1Float64AVX512},
 }

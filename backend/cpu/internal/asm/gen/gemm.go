@@ -2,79 +2,132 @@ package main
 
 import (
 	"fmt"
+	"io"
 
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemmKernels emits products of matrices. A tile of c stays in registers: as many rows as there are registers for, of two
-// vectors each. A step takes two vectors of a row of b, and multiplies them by a number of each row of a.
-func gemmKernels(s *set, _ *kernels) {
-	for _, rows := range s.tileRows() {
-		s.product("Float32", 4, rows)
-		s.product("Float64", 8, rows)
+// gemmKernels emits products of matrices. A tile of c stays in registers: rows of some vectors each. A step takes these
+// vectors of a row of b, and multiplies them by a number of each row of a.
+func gemmKernels(s *set, ks *kernels) {
+	for _, t := range []struct {
+		name string
+		size int
+	}{{"Float32", 4}, {"Float64", 8}} {
+		for _, k := range s.tiles() {
+			for _, rows := range k.rows {
+				ks.tiles = append(ks.tiles, tileEntry{
+					set: s.name(), list: k.list, dtype: t.name, rows: rows, columns: k.vectors * s.bytes() / t.size,
+					fn: s.product(t.name, t.size, rows, k.vectors, k.part),
+				})
+			}
+		}
 	}
 }
 
-// tileRows returns the numbers of rows of a tile: with 32 registers, 24 of 27 are sums, with 16 they are 12 of 15. What is
-// left of a matrix is made up of fewer.
-func (s *set) tileRows() []int {
+const tileVectors = 2 // of a row of the tiles that most of a product is made of
+
+// A tileKind is tiles of a number of vectors, with part for fewer columns than fill them.
+type tileKind struct {
+	list    string // of asm.Product
+	vectors int
+	part    bool
+	rows    []int
+}
+
+// tiles returns those of the set. With 32 registers, 24 of 27 are sums in the greatest, with 16 they are 12 of 15.
+func (s *set) tiles() []tileKind {
 	if s.wide {
-		return []int{12, 8, 4, 2, 1}
+		return []tileKind{
+			{"Tiles", tileVectors, false, []int{12, 8, 4, 2, 1}},
+			{"Part", tileVectors, true, []int{12, 8, 4, 2, 1}},
+			{"Narrow", 1, true, []int{12, 8, 4, 2, 1}},
+			{"Wide", 4, false, []int{4}},
+			{"Wide", 8, false, []int{2}},
+			{"Wide", 16, false, []int{1}},
+		}
 	}
-	return []int{6, 4, 2, 1}
+	return []tileKind{
+		{"Tiles", tileVectors, false, []int{6, 4, 2, 1}},
+		{"Part", tileVectors, true, []int{4, 2, 1}},
+		{"Narrow", 1, true, []int{6, 4, 2, 1}},
+		{"Wide", 4, false, []int{2}},
+		{"Wide", 8, false, []int{1}},
+	}
 }
 
-const tileVectors = 2 // of a row of a tile
+// A tileEntry is a tile in a list of an asm.Product.
+type tileEntry struct {
+	set, list, dtype string
+	rows, columns    int
+	fn               string
+}
 
-func (s *set) product(t string, size, rows int) {
-	name := fmt.Sprintf("Product%dx%s%s", rows, t, s.suffix())
-	doc := fmt.Sprintf("%s sets c, %d rows of %d elements ldc apart, to the product of\n%d rows of k elements at a, lda apart, and k rows at b, ldb apart.",
-		name, rows, tileVectors*s.bytes()/size, rows)
-	sig := signature([]string{"c", "a", "b"}, []string{"k", "lda", "ldb", "ldc"}, nil)
+// writeProducts writes the tables of the tiles of a set.
+func (ks *kernels) writeProducts(w io.Writer, set string) {
+	list := ""
+	for _, t := range ks.tiles {
+		if t.set != set {
+			continue
+		}
+		if name := t.dtype + t.list; name != list {
+			if list != "" {
+				fmt.Fprint(w, "}\n\n")
+			}
+			list = name
+			fmt.Fprintf(w, "var %s%s = []%s{\n", set, name, map[bool]string{false: "Tile", true: "Dot"}[t.list == "Dots"])
+		}
+		fmt.Fprintf(w, "{%d, %d, %s},\n", t.rows, t.columns, t.fn)
+	}
+	fmt.Fprint(w, "}\n\n")
+}
+
+// product emits the function for tiles of a number of rows and vectors, and returns its name.
+func (s *set) product(t string, size, rows, vectors int, part bool) string {
+	name, columns := fmt.Sprintf("Product%dx%d", rows, vectors), fmt.Sprint(vectors*s.bytes()/size)
+	if part {
+		name, columns = name+"Part", fmt.Sprintf("n ≤ %s", columns)
+	}
+	name += t + s.suffix()
+	doc := fmt.Sprintf("%s multiplies %d rows and %s columns.", name, rows, columns)
+	sig := signature([]string{"c", "a", "b", "at"}, []string{"k", "row", "col", "ldc", "n", "add"}, nil)
 	s.function(name, doc, sig, func(g *gen) {
-		p := product{gen: g, size: size, acc: make([][tileVectors]val, rows)}
+		p := product{gen: g, size: size, acc: make([][]val, rows), masks: make([]val, vectors), part: part}
 		p.emit()
 	})
+	return name
 }
 
+// A product emits one tile.
 type product struct {
 	*gen
-	size  int
-	acc   [][tileVectors]val
-	rows  []reg.GPVirtual // of a, every third
-	lda   reg.GPVirtual
-	b, lb reg.GPVirtual
+	size     int
+	acc      [][]val
+	part     bool
+	masks    []val           // of the vectors of a row, of part
+	rows     []reg.GPVirtual // of a, every third
+	row, col reg.GPVirtual
+	b, at    reg.GPVirtual
 }
 
 func (p *product) emit() {
+	p.addresses()
+	p.setMasks()
+	p.expect()
 	for i := range p.acc {
+		p.acc[i] = make([]val, len(p.masks))
 		for j := range p.acc[i] {
 			p.acc[i][j] = p.zero()
 		}
 	}
-	p.addresses()
-	const unroll = 4
 	k := p.param("k")
-	four, rest, one, end := p.label("four"), p.label("rest"), p.label("one"), p.label("end")
-	p.SUBQ(operand.U8(unroll), k)
-	p.JLT(operand.LabelRef(rest))
-	p.Label(four)
-	for n := range unroll {
-		p.step(n)
-	}
-	p.advance(unroll)
-	p.SUBQ(operand.U8(unroll), k)
-	p.JGE(operand.LabelRef(four))
-	p.Label(rest)
-	p.ADDQ(operand.U8(unroll), k)
-	p.JEQ(operand.LabelRef(end))
-	p.Label(one)
-	p.step(0)
-	p.advance(1)
+	loop := p.label("loop")
+	p.Label(loop)
+	p.step()
 	p.DECQ(k)
-	p.JNE(operand.LabelRef(one))
-	p.Label(end)
+	p.JNE(operand.LabelRef(loop))
 	p.store()
 }
 
@@ -86,61 +139,201 @@ func (p *product) stride(name string) reg.GPVirtual {
 }
 
 func (p *product) addresses() {
-	p.b, p.lb, p.lda = p.param("b"), p.stride("ldb"), p.stride("lda")
-	row := p.param("a")
-	p.rows = append(p.rows, row)
-	for i := 3; i < len(p.acc); i += 3 {
-		next := p.GP64()
-		p.LEAQ(operand.Mem{Base: row, Index: p.lda, Scale: 2}, next)
-		p.ADDQ(p.lda, next)
-		p.rows = append(p.rows, next)
-		row = next
+	p.b, p.at, p.col = p.param("b"), p.param("at"), p.stride("col")
+	first := p.param("a")
+	if len(p.acc) > 1 {
+		p.row = p.stride("row")
+	}
+	p.rows = p.everyThird(first, p.row, len(p.acc))
+}
+
+// setMasks makes the masks of n columns.
+func (p *product) setMasks() {
+	if !p.part {
+		return
+	}
+	p.maskFirst(p.param("n"))
+}
+
+// maskFirst makes masks of the first n lanes of vectors.
+func (p *product) maskFirst(n reg.GPVirtual) {
+	if p.wide {
+		m := p.GP64()
+		p.MOVQ(operand.I32(-1), m)
+		p.BZHIQ(n, m, m)
+		for j := range p.masks {
+			if j > 0 {
+				p.SHRQ(operand.U8(p.bytes()/p.size), m)
+			}
+			p.masks[j] = p.K()
+			p.KMOVQ(m, p.masks[j])
+		}
+		return
+	}
+	// Two vectors of ones and two of zeros, read where n ones are left.
+	at := p.GP64()
+	p.LEAQ(p.twoOnes(), at)
+	p.NEGQ(n)
+	for j := range p.masks {
+		p.masks[j] = p.vec()
+		p.VMOVUPS(operand.Mem{Base: at, Index: n, Scale: uint8(p.size), Disp: (2 + j) * p.bytes()}, p.masks[j])
 	}
 }
 
-// step adds the products of element n of the rows of a.
-func (p *product) step(n int) {
-	var y [tileVectors]val
-	for j := range y {
-		y[j] = p.vec()
-		p.VMOVUPS(operand.Mem{Base: p.b, Disp: j * p.bytes()}, y[j])
+// twoOnes is the memory of two vectors of ones and two of zeros.
+func (p *product) twoOnes() operand.Mem {
+	const name = "twoOnes"
+	if m, ok := p.data[name]; ok {
+		return m
 	}
-	p.ADDQ(p.lb, p.b)
+	m := p.StaticGlobal(name)
+	p.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range p.bytes() / 2 {
+		p.AppendDatum(operand.U64(^uint64(0) * uint64(1-i/(p.bytes()/4))))
+	}
+	if p.data == nil {
+		p.data = map[string]operand.Mem{}
+	}
+	p.data[name] = m
+	return m
+}
+
+// expect asks for the lines of c, which are needed at the end.
+func (p *product) expect() {
+	if len(p.acc) < 4 {
+		return
+	}
+	c, ldc := p.param("c"), p.stride("ldc")
 	for i := range p.acc {
-		m := operand.Mem{Base: p.rows[i/3], Disp: n * p.size}
-		if i%3 > 0 {
-			m.Index, m.Scale = p.lda, uint8(i%3)
+		if i > 0 {
+			p.ADDQ(ldc, c)
 		}
-		x := p.vec()
-		if p.size == 4 {
-			p.VBROADCASTSS(m, x)
-		} else {
-			p.VBROADCASTSD(m, x)
+		for at := 0; at < len(p.masks)*p.bytes(); at += 64 {
+			p.PREFETCHT0(operand.Mem{Base: c, Disp: at})
 		}
+	}
+}
+
+// step adds the products of one row of b.
+func (p *product) step() {
+	off := p.GP64()
+	p.MOVQ(operand.Mem{Base: p.at}, off)
+	p.ADDQ(operand.U8(8), p.at)
+	column := func(j int) val {
+		y := p.vec()
+		p.load(operand.Mem{Base: p.b, Index: off, Scale: 1, Disp: j * p.bytes()}, y, j)
+		return y
+	}
+	if len(p.acc) <= 4 { // few numbers of a are kept, else the vectors of b
+		x := make([]val, len(p.acc))
+		for i := range x {
+			x[i] = p.number(i)
+		}
+		for j := range p.masks {
+			y := column(j)
+			for i := range x {
+				p.add231(x[i], y, p.acc[i][j])
+			}
+		}
+	} else {
+		y := make([]val, len(p.masks))
 		for j := range y {
-			if p.size == 4 {
-				p.VFMADD231PS(y[j], x, p.acc[i][j])
-			} else {
-				p.VFMADD231PD(y[j], x, p.acc[i][j])
+			y[j] = column(j)
+		}
+		for i := range p.acc {
+			x := p.number(i)
+			for j := range y {
+				p.add231(y[j], x, p.acc[i][j])
 			}
 		}
 	}
-}
-
-func (p *product) advance(n int) {
 	for _, r := range p.rows {
-		p.ADDQ(operand.U8(n*p.size), r)
+		p.ADDQ(p.col, r)
 	}
 }
 
+// number returns the number of row i of a, in all lanes.
+func (p *product) number(i int) val {
+	m := third(p.rows, p.row, i)
+	x := p.vec()
+	if p.size == 4 {
+		p.VBROADCASTSS(m, x)
+	} else {
+		p.VBROADCASTSD(m, x)
+	}
+	return x
+}
+
+func (p *product) add231(x, y, sum val) {
+	if p.size == 4 {
+		p.VFMADD231PS(x, y, sum)
+	} else {
+		p.VFMADD231PD(x, y, sum)
+	}
+}
+
+// load loads vector j of a row.
+func (p *product) load(m operand.Mem, y val, j int) {
+	switch {
+	case !p.part:
+		p.VMOVUPS(m, y)
+	case p.wide && p.size == 4:
+		p.VMOVUPS_Z(m, p.masks[j], y)
+	case p.wide:
+		p.VMOVUPD_Z(m, p.masks[j], y)
+	case p.size == 4:
+		p.VMASKMOVPS(m, p.masks[j], y)
+	default:
+		p.VMASKMOVPD(m, p.masks[j], y)
+	}
+}
+
+// save stores vector j of a row.
+func (p *product) save(y val, m operand.Mem, j int) {
+	switch {
+	case !p.part:
+		p.VMOVUPS(y, m)
+	case p.wide && p.size == 4:
+		p.VMOVUPS(y, p.masks[j], m)
+	case p.wide:
+		p.VMOVUPD(y, p.masks[j], m)
+	case p.size == 4:
+		p.VMASKMOVPS(y, p.masks[j], m)
+	default:
+		p.VMASKMOVPD(y, p.masks[j], m)
+	}
+}
+
+// store writes the sums to c, or adds them to what it holds.
 func (p *product) store() {
+	set, end := p.label("set"), p.label("end")
+	add := p.param("add")
+	p.TESTQ(add, add)
+	p.JEQ(operand.LabelRef(set))
+	p.eachOfC(func(i, j int, m operand.Mem) {
+		y := p.vec()
+		p.load(m, y, j)
+		if p.size == 4 {
+			p.VADDPS(p.acc[i][j], y, y)
+		} else {
+			p.VADDPD(p.acc[i][j], y, y)
+		}
+		p.save(y, m, j)
+	})
+	p.JMP(operand.LabelRef(end))
+	p.Label(set)
+	p.eachOfC(func(i, j int, m operand.Mem) { p.save(p.acc[i][j], m, j) })
+	p.Label(end)
+}
+
+func (p *product) eachOfC(f func(i, j int, m operand.Mem)) {
 	c, ldc := p.param("c"), p.stride("ldc")
 	for i := range p.acc {
 		if i > 0 {
 			p.ADDQ(ldc, c)
 		}
 		for j := range p.acc[i] {
-			p.VMOVUPS(p.acc[i][j], operand.Mem{Base: c, Disp: j * p.bytes()})
+			f(i, j, operand.Mem{Base: c, Disp: j * p.bytes()})
 		}
 	}
 }

@@ -26,6 +26,8 @@ var families = []struct {
 	{"reduce", reduceKernels},
 	{"scan", scanKernels},
 	{"gemm", gemmKernels},
+	{"dot", dotKernels},
+	{"pack", packKernels},
 	{"cast", castKernels},
 	{"transpose", transposeKernels},
 }
@@ -81,6 +83,7 @@ func (s *set) write(dir, family string) error {
 type kernels struct {
 	list  []entry
 	casts []entry // op is the type they convert to
+	tiles []tileEntry
 }
 
 type entry struct {
@@ -106,6 +109,7 @@ func (ks *kernels) write(dir string) error {
 			}
 		}
 		fmt.Fprint(&b, "}\n\n")
+		ks.writeProducts(&b, set)
 	}
 	text, err := format.Source(b.Bytes())
 	if err != nil {
