@@ -16,7 +16,8 @@
 // copy across turns squares in registers, and what no cache holds is written past it (transpose.go). A Reduce, Row or
 // Scan is cut into elementwise programs (split.go) with accumulators or scanners between them, which work on rows, or
 // on columns if those are what lies together in memory (rows.go). Rows that are long are reduced in segments of a fixed
-// size.
+// size. Rows are sorted by keys, integers in the order of the elements (sort_keys.go): by a quicksort in assembly where
+// there is one (sort_quick.go), else by their digits (sort_radix.go).
 //
 // Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
 // cache, with the programs before and after run on a tile's own elements. On amd64 a tile of float32 or float64 is a kernel in

@@ -28,7 +28,7 @@ func putScratch(s *scratch) {
 	scratches.Put(s)
 }
 
-const maxScratch = 16 << 20
+const maxScratch = 32 << 20
 
 // mark returns the present top of the stack, for release.
 func (s *scratch) mark() int { return s.used }

@@ -93,11 +93,17 @@ func (s *sorter) worker() *worker {
 
 // sortRow sorts row r, with the help of other goroutines if there is a job, and gives the results to post.
 func sortRow[K sortKey, E stored](s *sorter, w *worker, r int, j *job) error {
+	few := max(s.kept, 256)*8 <= s.n
+	if !few {
+		if done, err := s.quickly(w, r, j); done {
+			return err
+		}
+	}
 	row := take[E](w.scratch, s.n)
 	copyRow(row, typed[E](s.src.mem), offsetOf(s.rows, r), s.stride)
 	keys := take[K](w.scratch, s.n)
 	odd := orderKeys(&s.order, keys, row)
-	if few := max(s.kept, 256); few*8 <= s.n {
+	if few {
 		s.give(w, r, leastKeys(w.scratch, keys, s.kept), row)
 		return nil
 	}

@@ -119,9 +119,14 @@ func restore[K sortKey, E stored](o *ordering, sorted []E, keys []K, row []E) {
 	}
 	z := sort.Search(len(keys), func(i int) bool { return keys[i] >= zero })
 	n := sort.Search(len(keys), func(i int) bool { return keys[i] >= K(o.mask) })
-	sign, inf := K(o.sign), K(o.inf)
+	putOdd(o, sorted, row, z, n)
+}
+
+// putOdd puts the zeros of row to sorted from z on, and the NaN from n on.
+func putOdd[E stored](o *ordering, sorted, row []E, z, n int) {
+	sign, inf := E(o.sign), E(o.inf)
 	for _, x := range row {
-		switch k := K(x) &^ sign; {
+		switch k := x &^ sign; {
 		case k == 0:
 			sorted[z] = x
 			z++

@@ -55,6 +55,7 @@ type Loops struct {
 	ScanSum func(z, x, c unsafe.Pointer, n int)
 
 	Transpose32, Transpose64 Transpose // of elements of as many bits
+	Sort32, Sort64           Sort
 
 	Float16, BFloat16 Halves
 	Casts             []Cast
@@ -65,6 +66,21 @@ type Loops struct {
 type Transpose struct {
 	Lanes        int
 	Copy, Stream func(z, x unsafe.Pointer, n, zs, xs int)
+}
+
+// A Sort has the parts of a quicksort of signed integers.
+type Sort struct {
+	Most int                           // elements that Few sorts
+	Few  func(x unsafe.Pointer, n int) // sorts
+
+	// Partition moves the elements that are not greater than pivot to the front of x, the others to y, which has room for n. It
+	// returns how many are not greater.
+	Partition func(x, y unsafe.Pointer, n, pivot int) int
+
+	// FloatKeys writes integers in the order of n floats, both zeros being 0, or with flip -1 in the reverse order, and the greatest
+	// for NaN. It returns 0 if there is neither NaN nor a negative zero. KeyFloats writes the floats of n keys.
+	FloatKeys func(z, x unsafe.Pointer, n, flip int) int
+	KeyFloats func(z, x unsafe.Pointer, n, flip int)
 }
 
 // Halves convert half-precision numbers of a type, which registers hold as float32.

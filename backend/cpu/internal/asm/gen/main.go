@@ -30,6 +30,7 @@ var families = []struct {
 	{"pack", packKernels},
 	{"cast", castKernels},
 	{"transpose", transposeKernels},
+	{"sort", sortKernels},
 }
 
 func main() {
