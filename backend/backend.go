@@ -80,8 +80,8 @@ type Buffer interface {
 }
 
 // A Dropper is a Buffer that tells memory the program gives back, by Release, from memory that the garbage collector finds that
-// nobody reaches. OnDrop returns the function that the collector calls then. Where memory is the program's own, the
-// function does not hold on to it: the collector has freed it.
+// nobody reaches. OnDrop returns the function that the collector calls then, or nil if there is nothing to do. Where memory is the
+// program's own, the function does not hold on to it: the collector has freed it.
 type Dropper interface {
 	Buffer
 	OnDrop() func()
@@ -117,7 +117,7 @@ type Info struct {
 	MaxBytes    int // largest buffer; 0 means no limit but memory
 	MaxOperands int // inputs and outputs a kernel may have together; 0 means no limit
 
-	BytesInUse  int // held by live buffers
+	BytesInUse  int // held by live buffers; a backend may leave out small ones
 	BytesPooled int // freed, kept for reuse
 	BytesPeak   int // greatest BytesInUse so far
 

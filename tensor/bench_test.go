@@ -50,3 +50,42 @@ func BenchmarkSmall(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTiny computes three operations on 16 elements, warm: the overhead of recording, of finding the plan and of running it.
+func BenchmarkTiny(b *testing.B) {
+	x := tensor.Iota(tensor.Float32, 16)
+	y := tensor.Iota(tensor.Float32, 16)
+	if err := tensor.Eval(ctx, x, y); err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		f    func() *tensor.Tensor
+	}{
+		{"1", func() *tensor.Tensor { return x.Add(y) }},
+		{"3", func() *tensor.Tensor { return x.Add(y).Mul(x).ReLU() }},
+	} {
+		b.Run(c.name+"/Record", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.f()
+			}
+		})
+		b.Run(c.name+"/Eval", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := tensor.Eval(ctx, c.f()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(c.name+"/Data", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := tensor.Data[float32](ctx, c.f()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -91,7 +91,36 @@ func apply(op *ops.Op, in [3]operand) *Tensor {
 		}
 		edges[i] = in[i].edge(dev, want, shape)
 	}
-	return whole(dev, graph.Apply(op, shape, edges[:n]...))
+	return record(dev, op, shape, edges[:n])
+}
+
+// record is whole of an elementwise operation, the tensor and the node in one piece of memory.
+func record(dev *Device, op *ops.Op, shape backend.Shape, in []graph.Edge) *Tensor {
+	var t *Tensor
+	var n *graph.Node
+	switch len(in) {
+	case 1:
+		r := new(struct {
+			t Tensor
+			n graph.Room1
+		})
+		t, n = &r.t, r.n.Node(in)
+	case 2:
+		r := new(struct {
+			t Tensor
+			n graph.Room2
+		})
+		t, n = &r.t, r.n.Node(in)
+	default:
+		r := new(struct {
+			t Tensor
+			n graph.Room3
+		})
+		t, n = &r.t, r.n.Node(in)
+	}
+	graph.ApplyAt(n, op, shape)
+	t.dev, t.node, t.layout = dev, n, graph.Of(n).Layout
+	return t
 }
 
 // refuse is fail for operands.

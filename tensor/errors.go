@@ -131,8 +131,11 @@ func newOrigin(op string, in ...*Tensor) *origin {
 // late returns err, which came out when op computed or read tensors, as an [*OpError]: of the operation that failed where
 // the graph knows who recorded it, else of op.
 func late(op string, err error, in ...*Tensor) error {
+	if err == nil {
+		return nil // here, since known is on the heap
+	}
 	var known *OpError
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known) {
 		return err
 	}
 	e := &OpError{Op: op, In: specs(in), Reason: err.Error(), Kind: err}

@@ -20,7 +20,8 @@ import (
 //
 // When ctx ends Eval returns promptly. Kernels that a GPU was given by then still run, and what is read next waits for them.
 func Eval(ctx context.Context, ts ...*Tensor) error {
-	nodes, err := nodesOf("eval", ts)
+	var few [4]*graph.Node
+	nodes, err := nodesOf("eval", ts, few[:0])
 	if err != nil {
 		return err
 	}
@@ -28,8 +29,8 @@ func Eval(ctx context.Context, ts ...*Tensor) error {
 }
 
 // nodesOf returns the nodes of ts, the operands of op, or the first error they carry.
-func nodesOf(op string, ts []*Tensor) ([]*graph.Node, error) {
-	nodes := make([]*graph.Node, 0, len(ts))
+// nodesOf appends the nodes of tensors to nodes.
+func nodesOf(op string, ts []*Tensor, nodes []*graph.Node) ([]*graph.Node, error) {
 	for _, t := range ts {
 		if t != nil && t.scalar != nil {
 			continue // it has no node, and needs no computing

@@ -26,7 +26,7 @@ type KernelInfo struct {
 
 // Explain returns the kernels that [Eval] of the tensors would run now. It runs nothing.
 func Explain(ts ...*Tensor) (Explanation, error) {
-	nodes, err := nodesOf("explain", ts)
+	nodes, err := nodesOf("explain", ts, nil)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -69,7 +69,7 @@ type Counters struct {
 	Allocated int64 // pieces of memory asked of the system, or of the GPU's driver
 	Bound     int64 // lists of buffers made known to a GPU
 
-	BytesInUse  int // held by tensors
+	BytesInUse  int // held by tensors; on the CPU without those of at most 4 KiB
 	BytesPooled int // freed, and kept for reuse
 	BytesPeak   int // the most that BytesInUse has been
 }

@@ -18,6 +18,10 @@ const alignment = 64
 // where an int has 32 bits.
 const defaultMemory = 1 << (24 + 6*bits.UintSize/32)
 
+// uncounted is the greatest class that is not counted as in use: to hear from the collector that it has freed so little costs
+// more than what is computed there.
+const uncounted = 4 << 10
+
 // A memory hands out aligned buffers and keeps freed ones for reuse by size class: four classes to each
 // power of two, so that at most a fifth of a buffer is waste.
 type memory struct {
@@ -64,8 +68,8 @@ func (c *buffer) Release() {
 // OnDrop implements [backend.Dropper]: the memory is the collector's, and is counted no more. Were it pooled, it would be alive
 // when the collector finds the buffer, who then would let the heap double, and the pool with it.
 func (c *buffer) OnDrop() func() {
-	if c.wrapped {
-		return func() {}
+	if c.wrapped || counted(len(c.mem.data)) == 0 {
+		return nil
 	}
 	owner, size := c.owner, len(c.mem.data)
 	return func() {
@@ -115,6 +119,14 @@ func class(n int) int {
 	return c
 }
 
+// counted is what a buffer of class c adds to the bytes in use.
+func counted(c int) int {
+	if c <= uncounted {
+		return 0
+	}
+	return c
+}
+
 // alloc returns a buffer of n bytes with any content.
 func (m *memory) alloc(n int) (*buffer, error) {
 	if n < 0 || n > m.limit {
@@ -132,13 +144,20 @@ func (m *memory) alloc(n int) (*buffer, error) {
 		m.evict(m.limit - m.used - c)
 		m.made++
 	}
-	m.used += c
+	m.used += counted(c)
 	m.peak = max(m.peak, m.used)
 	m.mu.Unlock()
+	var buf *buffer
 	if blk == nil {
-		blk = newBlock(c)
+		both := &struct { // one piece of memory instead of two
+			buffer
+			block64
+		}{block64: newBlock(c)}
+		buf, blk = &both.buffer, &both.block64
+	} else {
+		buf = new(buffer)
 	}
-	buf := &buffer{owner: m, data: blk.data[:n], size: n, mem: blk}
+	buf.owner, buf.data, buf.size, buf.mem = m, blk.data[:n], n, blk
 	buf.refs.Store(1)
 	return buf, nil
 }
@@ -161,7 +180,7 @@ func (m *memory) put(buf *buffer) {
 	c := len(blk.data)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.used -= c
+	m.used -= counted(c)
 	if c > m.poolCap {
 		return
 	}
@@ -203,8 +222,17 @@ func (m *memory) count(i *backend.Info) {
 	i.BytesInUse, i.BytesPooled, i.BytesPeak, i.Allocated = m.used, m.pooled, m.peak, m.made
 }
 
-func newBlock(n int) *block64 {
-	p := hostmem.Make[byte](n + alignment)
-	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(p))) & (alignment - 1))
-	return &block64{data: p[off : off+n : off+n]}
+// newBlock makes memory of n bytes. The allocator's own pieces are mostly aligned as ours are.
+func newBlock(n int) block64 {
+	p := hostmem.Make[byte](n)
+	if misaligned(p) > 0 {
+		p = hostmem.Make[byte](n + alignment)
+		p = p[misaligned(p):][:n:n]
+	}
+	return block64{data: p}
+}
+
+// misaligned returns how many bytes of p come before the first that is aligned.
+func misaligned(p []byte) int {
+	return int(-uintptr(unsafe.Pointer(unsafe.SliceData(p))) & (alignment - 1))
 }

@@ -47,7 +47,7 @@ func TestAllocAbsurd(t *testing.T) {
 
 func TestMemoryPool(t *testing.T) {
 	b := device(t)
-	first, err := b.Alloc(1000)
+	first, err := b.Alloc(10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestMemoryPool(t *testing.T) {
 	if _, err := b.Bytes(first); !errors.Is(err, backend.ErrDevice) {
 		t.Errorf("Bytes of a released buffer: %v, want ErrDevice", err)
 	}
-	second, err := b.Alloc(990) // of the same class
+	second, err := b.Alloc(9_900) // of the same class
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,11 +93,11 @@ func (b *Backend) Bytes(buf backend.Buffer) ([]byte, error) {
 
 // Write implements [backend.Backend].
 func (b *Backend) Write(dst backend.Buffer, off int, src []byte) error {
-	p, release, err := b.section(dst, off, len(src))
+	p, c, err := b.section(dst, off, len(src))
 	if err != nil {
 		return fmt.Errorf("cpu: write: %w", err)
 	}
-	defer release()
+	defer c.drop()
 	copy(p, src)
 	return nil
 }
@@ -107,11 +107,11 @@ func (b *Backend) Read(ctx context.Context, dst []byte, src backend.Buffer, off 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, release, err := b.section(src, off, len(dst))
+	p, c, err := b.section(src, off, len(dst))
 	if err != nil {
 		return fmt.Errorf("cpu: read: %w", err)
 	}
-	defer release()
+	defer c.drop()
 	copy(dst, p)
 	return nil
 }
@@ -135,9 +135,9 @@ func (b *Backend) buffer(buf backend.Buffer) (*buffer, error) {
 	return c, nil
 }
 
-// section returns n bytes of buf from off on, and keeps them from reuse until release is called.
-func (b *Backend) section(buf backend.Buffer, off, n int) (p []byte, release func(), err error) {
-	c, err := b.buffer(buf)
+// section returns n bytes of buf from off on, and keeps them from reuse until c is dropped.
+func (b *Backend) section(buf backend.Buffer, off, n int) (p []byte, c *buffer, err error) {
+	c, err = b.buffer(buf)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +147,7 @@ func (b *Backend) section(buf backend.Buffer, off, n int) (p []byte, release fun
 	if err := c.retain(); err != nil {
 		return nil, nil, err
 	}
-	return c.data[off : off+n], c.drop, nil
+	return c.data[off : off+n], c, nil
 }
 
 func errClosed(what string) error {

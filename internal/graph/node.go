@@ -93,21 +93,45 @@ const (
 	goneOverwritten                 // a later version of the variable was written over it
 )
 
-// node1, node2 and node3 hold a node together with its inputs, in one piece of memory.
-type (
-	node1 struct {
-		Node
-		ins [1]Edge
-	}
-	node2 struct {
-		Node
-		ins [2]Edge
-	}
-	node3 struct {
-		Node
-		ins [3]Edge
-	}
-)
+// Room1 is room for a node together with its input, in one piece of memory, for a caller who wants it in one piece with
+// something else.
+type Room1 struct {
+	node Node
+	ins  [1]Edge
+}
+
+// Room2 is Room1 for two inputs.
+type Room2 struct {
+	node Node
+	ins  [2]Edge
+}
+
+// Room3 is Room1 for three inputs.
+type Room3 struct {
+	node Node
+	ins  [3]Edge
+}
+
+// Node returns a node on the only element of in, for [ApplyAt].
+func (r *Room1) Node(in []Edge) *Node {
+	r.ins = [1]Edge(in)
+	r.node.in = r.ins[:]
+	return &r.node
+}
+
+// Node returns a node on the two elements of in, for [ApplyAt].
+func (r *Room2) Node(in []Edge) *Node {
+	r.ins = [2]Edge(in)
+	r.node.in = r.ins[:]
+	return &r.node
+}
+
+// Node returns a node on the three elements of in, for [ApplyAt].
+func (r *Room3) Node(in []Edge) *Node {
+	r.ins = [3]Edge(in)
+	r.node.in = r.ins[:]
+	return &r.node
+}
 
 // newNode returns a node on in, which it copies, and counts it as a reader of them.
 func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *Node {
@@ -116,17 +140,20 @@ func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *N
 	case 0:
 		n = new(Node)
 	case 1:
-		m := &node1{ins: [1]Edge{in[0]}}
-		n, m.in = &m.Node, m.ins[:]
+		n = new(Room1).Node(in)
 	case 2:
-		m := &node2{ins: [2]Edge{in[0], in[1]}}
-		n, m.in = &m.Node, m.ins[:]
+		n = new(Room2).Node(in)
 	case 3:
-		m := &node3{ins: [3]Edge{in[0], in[1], in[2]}}
-		n, m.in = &m.Node, m.ins[:]
+		n = new(Room3).Node(in)
 	default:
 		n = &Node{in: append([]Edge(nil), in...)}
 	}
+	n.begin(k, d, t, shape)
+	return n
+}
+
+// begin makes n, which has its inputs, a node and counts it as a reader of them.
+func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
 	n.Device, n.DType, n.Shape, n.kind = d, t, shape, k
 	for i := range n.in {
 		m := n.in[i].Node
@@ -138,7 +165,6 @@ func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *N
 	if n.strides == nil {
 		n.strides = shape.Strides()
 	}
-	return n
 }
 
 // Host returns a node of data in the program's memory, which must not change any more. Its elements are
@@ -164,16 +190,30 @@ func Index(d *Device, t ops.DType, n int) *Node {
 	return newNode(kindIndex, d, t, backend.Shape{n})
 }
 
-// Apply returns an elementwise operation. The inputs have the types that [ops.Op.Infer] asks for, and
+// ApplyAt makes n, that of a Room, an elementwise operation. The inputs have the types that [ops.Op.Infer] asks for, and
 // layouts of the given shape.
-func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node {
-	last := in[len(in)-1].Node
+func ApplyAt(n *Node, op *ops.Op, shape backend.Shape) {
+	last := n.in[len(n.in)-1].Node
 	t := last.DType
 	if op.Rule.ToBool {
 		t = ops.Bool
 	}
-	n := newNode(kindApply, last.Device, t, shape, in...)
+	n.begin(kindApply, last.Device, t, shape)
 	n.op = op
+}
+
+// Apply returns an elementwise operation, as ApplyAt makes it.
+func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node {
+	var n *Node
+	switch len(in) {
+	case 1:
+		n = new(Room1).Node(in)
+	case 2:
+		n = new(Room2).Node(in)
+	default:
+		n = new(Room3).Node(in)
+	}
+	ApplyAt(n, op, shape)
 	return n
 }
 

@@ -23,7 +23,9 @@ type storage struct {
 func newStorage(buf backend.Buffer) *storage {
 	s := &storage{buf: buf}
 	if d, ok := buf.(backend.Dropper); ok {
-		s.cleanup = runtime.AddCleanup(s, func(drop func()) { drop() }, d.OnDrop())
+		if drop := d.OnDrop(); drop != nil {
+			s.cleanup = runtime.AddCleanup(s, func(drop func()) { drop() }, drop)
+		}
 	} else {
 		s.cleanup = runtime.AddCleanup(s, backend.Buffer.Release, buf)
 	}
