@@ -107,15 +107,26 @@ func convolve[T, S term, E any](j *job, k *backend.Conv, c *convShape, post *pro
 		if err != nil {
 			return err
 		}
-		if p.post, err = bindPost(post, p.acc, domain, rest, out, j.step.Consts); err != nil {
+		d := newDirect(&p, c, g, typed[E](c.x.mem), wide)
+		var lone []int
+		if d != nil {
+			lone = perChannel(rest)
+		}
+		if p.post, err = bindPost(post, p.acc, domain, rest, out, j.step.Consts, lone...); err != nil {
 			return err
 		}
 		left := weightFactor(c, &ph, typed[E](c.w.mem), wide)
+		if d != nil {
+			d.weights, d.rest, d.lone = left, rest, lone
+			if err := d.run(j); err != nil {
+				return err
+			}
+			continue
+		}
 		right := patchFactor(c, g, typed[E](c.x.mem), wide)
 		p.factors = func(batch int) (factor[T], factor[T]) {
 			image, group := batch/c.groups, batch%c.groups
-			return left(c.w.layout.Offset + group*c.wGroup),
-				right(x.Offset + image*x.Strides[0] + group*c.channels*x.Strides[1])
+			return left(group), right(x.Offset + image*x.Strides[0] + group*c.channels*x.Strides[1])
 		}
 		if err := p.run(j); err != nil {
 			return err
@@ -124,8 +135,9 @@ func convolve[T, S term, E any](j *job, k *backend.Conv, c *convShape, post *pro
 	return nil
 }
 
-// weightFactor returns the rows of weights that begin at a place in memory.
-func weightFactor[T term, E any](c *convShape, ph *convPhase, data []E, wide func([]T, []E)) func(base int) factor[T] {
+// weightFactor returns the rows of weights of a group.
+func weightFactor[T term, E any](c *convShape, ph *convPhase, data []E, wide func([]T, []E)) func(group int) factor[T] {
+	base := func(group int) int { return c.w.layout.Offset + group*c.wGroup }
 	axes := make([]gridAxis, c.rank) // the taps, read as one window that is inside
 	for d := range axes {
 		axes[d] = gridAxis{n: 1, step: 1, stride: c.w.layout.Strides[2+d], shift: ph.taps[d]}
@@ -141,15 +153,16 @@ func weightFactor[T term, E any](c *convShape, ph *convPhase, data []E, wide fun
 			if len(s.offs) > 0 {
 				first = s.offs[0]
 			}
-			return func(base int) factor[T] {
-				return factor[T]{matrix: matrix[T]{data: m, off: base + first, row: row, col: col}}
+			return func(group int) factor[T] {
+				return factor[T]{matrix: matrix[T]{data: m, off: base(group) + first, row: row, col: col}}
 			}
 		}
 	}
-	return func(base int) factor[T] {
+	return func(group int) factor[T] {
+		first := base(group)
 		return factor[T]{fill: func(w *worker, dst []T, r, k0 int) {
 			into(w, dst, wide, func(dst []E) {
-				at := base + r*c.wOut
+				at := first + r*c.wOut
 				for i, o := range s.offs[k0 : k0+len(dst)] {
 					dst[i] = data[at+o]
 				}

@@ -140,6 +140,44 @@ func TestConv(t *testing.T) {
 	}
 }
 
+// largeConvs are beyond one task: lines of results that are divided, more outputs and more terms than a block, weights that must
+// be copied, windows that share the zeros between lines.
+var largeConvs = []struct {
+	name   string
+	x, w   backend.Shape
+	out    []int
+	kernel backend.Conv
+}{
+	{"lines", backend.Shape{1, 17, 61, 70}, backend.Shape{3, 17, 3, 3}, []int{61, 70}, backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 1}},
+	{"outputs", backend.Shape{1, 5, 9, 8}, backend.Shape{230, 5, 2, 3}, []int{9, 8}, backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 1}},
+	{"terms", backend.Shape{1, 128, 10, 9}, backend.Shape{13, 128, 3, 3}, []int{10, 9}, backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 1}},
+	{"a crowd of weights, grouped", backend.Shape{2, 128, 12, 13}, backend.Shape{28, 64, 4, 4}, []int{5, 6}, backend.Conv{Stride: []int{2, 2}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 2}},
+	{"strided beyond the window", backend.Shape{1, 3, 41, 45}, backend.Shape{20, 3, 2, 2}, []int{14, 12}, backend.Conv{Stride: []int{3, 4}, Dilation: []int{1, 1}, Pad: []int{0, 2}, Groups: 1}},
+	{"a long line", backend.Shape{1, 2, 5000}, backend.Shape{3, 2, 9}, []int{5000}, backend.Conv{Stride: []int{1}, Dilation: []int{1}, Pad: []int{4}, Groups: 1}},
+	{"too many terms", backend.Shape{1, 1100, 4, 5}, backend.Shape{3, 1100, 3, 3}, []int{4, 5}, backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 1}},
+	{"transposed", backend.Shape{1, 40, 9, 11}, backend.Shape{40, 14, 4, 4}, []int{18, 22}, backend.Conv{Stride: []int{2, 2}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 1, Transposed: true}},
+}
+
+func TestConvLarge(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	b := device(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, c := range largeConvs {
+		for _, d := range []ops.DType{ops.Float32, ops.Float64, ops.BFloat16} {
+			t.Run(fmt.Sprintf("%s/%s", c.name, d), func(t *testing.T) {
+				x, w := operand(t, b, d, backend.Dense(c.x), small(r, d)), operand(t, b, d, backend.Dense(c.w), small(r, d))
+				runtime.GOMAXPROCS(1)
+				one := conv(t, b, c.kernel, x, w, c.out, "dense")
+				checkConv(t, c.kernel, x, w, c.out, one)
+				runtime.GOMAXPROCS(16)
+				if !slices.Equal(conv(t, b, c.kernel, x, w, c.out, "sliced"), one) {
+					t.Error("16 threads and a sliced result give other bits")
+				}
+			})
+		}
+	}
+}
+
 // TestConvLayouts reads and writes through each layout.
 func TestConvLayouts(t *testing.T) {
 	b := device(t)

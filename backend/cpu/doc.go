@@ -21,7 +21,8 @@
 //
 // Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
 // cache, with the programs before and after run on a tile's own elements. On amd64 a tile of float32 or float64 is a kernel in
-// assembly, which writes to the result itself if no program comes after (matmul_blocked.go). A program that has a faster
+// assembly, which writes to the result itself if no program comes after (matmul_blocked.go), and reads the windows of a
+// convolution from a copy of some lines of the image (conv_direct.go). A program that has a faster
 // library of linear algebra gives it to gonum, and large products of floats go there:
 //
 //	blas32.Use(netlib.Implementation{}) // gonum.org/v1/netlib/blas/netlib

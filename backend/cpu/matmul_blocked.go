@@ -43,20 +43,30 @@ type blocked[T, S term] struct {
 	ld     int
 }
 
+// newBlocked returns p, which is not to be empty, as a product by tiles.
+func newBlocked[T, S term](p *gemm[T, S]) *blocked[T, S] {
+	q := &blocked[T, S]{gemm: p, Product: p.kern.tiles, size: int(unsafe.Sizeof(T(0)))}
+	q.nr = q.Tiles[0].Columns
+	q.cut(blockTerms, 8)
+	return q
+}
+
+// cut divides the terms into even blocks of multiples of unit, at most as many bytes as most float32.
+func (q *blocked[T, S]) cut(most, unit int) {
+	most = most * 4 / q.size
+	q.block = min(most, roundUp((q.k-1)/max(1, (q.k+most-1)/most)+1, unit))
+	q.depth = fewBlocks * q.block
+}
+
 func (p *gemm[T, S]) runBlocked(j *job) error {
 	if p.batch*p.m*p.n == 0 {
 		return j.ctx.Err()
 	}
-	q := &blocked[T, S]{gemm: p, Product: p.kern.tiles, size: int(unsafe.Sizeof(T(0)))}
-	q.nr = q.Tiles[0].Columns
+	q := newBlocked(p)
 	_, b := p.factors(0)
-	q.dots = p.m <= dotRows && p.k >= minDot && (b.fill != nil || !b.computed() && b.col == 1)
-	most, unit := blockTerms*4/q.size, 8
-	if q.dots {
-		most, unit = dotTerms*4/q.size, 16
+	if q.dots = p.m <= dotRows && p.k >= minDot && (b.fill != nil || !b.computed() && b.col == 1); q.dots {
+		q.cut(dotTerms, 16)
 	}
-	q.block = min(most, roundUp((p.k-1)/max(1, (p.k+most-1)/most)+1, unit)) // even ones
-	q.depth = fewBlocks * q.block
 	if p.k <= q.depth && p.k > 0 {
 		q.c, q.off, q.ld = p.inResult()
 	}
@@ -107,7 +117,7 @@ func (q *blocked[T, S]) worthPacking() bool {
 		return false
 	}
 	if q.at != nil { // could be read where they are
-		return q.m > 2*taskRows || q.m > 32 && q.k*q.n*q.size > 64<<10
+		return q.m > 2*taskRows || q.m > 32 && q.k > fewTerms*2 && q.k*q.n*q.size > 64<<10
 	}
 	return q.m > taskRows
 }

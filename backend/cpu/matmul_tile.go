@@ -27,6 +27,7 @@ type gemm[T, S term] struct {
 type worker struct {
 	*scratch
 	a, b, post *frame
+	halves     [maxLone]float32 // operands of post that were given, if they are of half precision
 }
 
 // Tiles of c: a tile's sums, its packed factors and what they are read from fit L2.

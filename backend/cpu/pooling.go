@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -115,23 +116,27 @@ func divisors(a *gridAxis, k *backend.Pool, d int) []float64 {
 	return counts
 }
 
-// rows calls f for runs of windows along the last axis: those from window p of a lead index on, which is
-// at position pos of the domain. The image begins at base.
-func (p *pooler) rows(j *job, f func(w *worker, base, p, pos, n int)) error {
+// poolLines calls f for lines of windows along the last axis: those from window p of a lead index on, whose image begins at base,
+// with room for their results. It calls done for the results of lines that follow each other, from position pos of the domain on.
+func poolLines[V any](j *job, p *pooler, f func(w *worker, base, p int, vals []V), done func(w *worker, pos int, vals []V)) error {
 	n := p.grid.axes[len(p.grid.axes)-1].n
 	if p.windows == 0 {
 		return nil
 	}
-	perLead := p.windows / n
+	perLead, together := p.windows/n, max(1, blockLen/n)
 	const worth = 1 << 14 // elements read
-	grain := max(1, worth/(n*p.grid.taps))
+	grain := roundUp(worth/(n*p.grid.taps), together)
 	return j.parallel(p.lead.Len()*perLead, grain, func(lo, hi int) {
 		w := &worker{scratch: getScratch(), post: p.post.frame()}
 		defer w.free()
-		w.post.begin(n)
-		for r := lo; r < hi; r++ {
+		w.post.begin(blockLen)
+		for r := lo; r < hi; r += together {
 			mark := w.mark()
-			f(w, offsetOf(p.lead, r/perLead), r%perLead*n, r*n, n)
+			vals := take[V](w.scratch, min(together, hi-r)*n)
+			for i := range len(vals) / n {
+				f(w, offsetOf(p.lead, (r+i)/perLead), (r+i)%perLead*n, vals[i*n:][:n])
+			}
+			done(w, r*n, vals)
 			w.release(mark)
 		}
 	})
@@ -170,28 +175,80 @@ func each[T, E any](w *worker, g *grid, data []E, base, p, n int, wide func([]T,
 
 // maximum gives each window's greatest element, least if it has none; NaN if any is.
 func maximum[T number, E any](j *job, p *pooler, least T, wide func([]T, []E)) error {
-	data := typed[E](p.x.mem)
-	return p.rows(j, func(w *worker, base, at, pos, n int) {
-		best := take[T](w.scratch, n)
+	data, g := typed[E](p.x.mem), p.grid
+	last := &g.axes[len(g.axes)-1]
+	same, native := any(data).([]T)
+	block := lookup(ops.Maximum, p.x.dtype).v
+	return poolLines(j, p, func(w *worker, base, at int, best []T) {
+		if native && last.stride == 1 {
+			line := greatestLine(w, g, same, base, at, block)
+			if line == nil {
+				fill(best, least)
+			} else {
+				slideGreatest(last, best, line, least)
+			}
+			return
+		}
 		fill(best, least)
-		each(w, p.grid, data, base, at, n, wide, func(lo, n int, vals []T, i, step int) {
+		each(w, g, data, base, at, len(best), wide, func(lo, n int, vals []T, i, step int) {
 			for k, m := range best[lo : lo+n] {
-				if v := vals[i]; v > m || v != v {
-					best[lo+k] = v
-				}
+				best[lo+k] = max(m, vals[i])
 				i += step
 			}
 		})
-		w.emit(pos, n, bytesOf(best))
-	})
+	}, func(w *worker, pos int, vals []T) { w.emit(pos, len(vals), bytesOf(vals)) })
+}
+
+// greatestLine returns the greatest elements of the lines of the image that the windows from window p on read, or nil if there are
+// none. The elements of a line follow each other.
+func greatestLine[T number](w *worker, g *grid, data []T, base, p int, block block) (line []T) {
+	win := g.window(base, p)
+	last := len(g.axes) - 1
+	a := &g.axes[last]
+	var room []T
+	for t := 0; t < g.taps; t += len(a.shift) {
+		if !g.reads(&win, t, last) {
+			continue
+		}
+		next := data[win.at+g.offs[t]-a.shift[0]:][:a.in]
+		if line == nil {
+			line = next
+			continue
+		}
+		if room == nil {
+			room = take[T](w.scratch, a.in)
+		}
+		block(unsafe.Pointer(&room[0]), unsafe.Pointer(&line[0]), unsafe.Pointer(&next[0]), nil, a.in)
+		line = room
+	}
+	return line
+}
+
+// slideGreatest gives the greatest element of each window on a line, least if it has none.
+func slideGreatest[T number](a *gridAxis, best, line []T, least T) {
+	if a.step == 2 && len(a.shift) == 2 && a.shift[0] == 0 && a.shift[1] == 1 && 2*len(best) <= len(line) {
+		for j := range best {
+			best[j] = max(line[2*j], line[2*j+1])
+		}
+		return
+	}
+	fill(best, least)
+	for _, s := range a.shift {
+		lo, hi := a.inside(s)
+		at := lo*a.step + s
+		for j := lo; j < hi; j++ {
+			best[j] = max(best[j], line[at])
+			at += a.step
+		}
+	}
 }
 
 // average gives each window's mean, summed in float64.
 func average[T float32 | float64, E any](j *job, p *pooler, wide func([]T, []E)) error {
 	data, d := typed[E](p.x.mem), p.x.dtype
 	last := len(p.grid.axes) - 1
-	return p.rows(j, func(w *worker, base, at, pos, n int) {
-		sums := take[float64](w.scratch, n)
+	return poolLines(j, p, func(w *worker, base, at int, sums []float64) {
+		n := len(sums)
 		clear(sums)
 		each(w, p.grid, data, base, at, n, wide, func(lo, n int, vals []T, i, step int) {
 			for k := range sums[lo : lo+n] {
@@ -208,8 +265,9 @@ func average[T float32 | float64, E any](j *job, p *pooler, wide func([]T, []E))
 		for i, c := range p.divisor[last] {
 			sums[i] /= outer * c
 		}
-		vals := take[uint8](w.scratch, n*regSize(d))
+	}, func(w *worker, pos int, sums []float64) {
+		vals := take[uint8](w.scratch, len(sums)*regSize(d))
 		round(vals, d, sums)
-		w.emit(pos, n, vals)
+		w.emit(pos, len(sums), vals)
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 // bindPost joins the program that a kernel runs on its results to the operands rest and the results out,
 // which are over domain. Operand 0, of type d, is given to each run.
-func bindPost(p *program, d ops.DType, domain backend.Shape, rest, out []operand, consts []uint64) (*binding, error) {
+func bindPost(p *program, d ops.DType, domain backend.Shape, rest, out []operand, consts []uint64, lone ...int) (*binding, error) {
 	e := p.expr
 	if len(e.In) != 1+len(rest) || len(e.Out) != len(out) {
 		return nil, fmt.Errorf("%d inputs and %d outputs for a program of %d and %d: %w",
@@ -30,6 +30,9 @@ func bindPost(p *program, d ops.DType, domain backend.Shape, rest, out []operand
 	in, err := sources(rest)
 	if err != nil {
 		return nil, err
+	}
+	for _, i := range lone {
+		in[i] = given(rest[i].dtype, true)
 	}
 	to, err := sources(out)
 	if err != nil {
