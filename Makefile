@@ -58,10 +58,19 @@ soak: ## the soak tests on the GPU, SOAK (10m) each, and a kernel of 30 s
 	WEFT_TEST_LONG=30s WEFT_GPU=require go test -v -count 1 -timeout 0 -run LongKernel ./backend/wgpu/internal/driver
 
 .PHONY: sets
-sets: ## the CPU backend on each instruction set that the processor has
+sets: ## the CPU backend on each instruction set that the processor has, and compiled for GOAMD64=v3
 	WEFT_CPU=generic go test -count 1 -short ./backend/cpu
 	! grep -qw avx2 /proc/cpuinfo || WEFT_CPU=avx2 go test -count 1 -short ./backend/cpu
 	! grep -qw avx512vl /proc/cpuinfo || WEFT_CPU=avx512 go test -count 1 -short ./backend/cpu
+	! grep -qw avx2 /proc/cpuinfo || GOAMD64=v3 go test -count 1 -short -run Conformance ./backend/cpu
+
+.PHONY: arm64
+arm64: ## the CPU backend on NEON, under qemu-user
+	GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+	GOARCH=arm64 CGO_ENABLED=0 go test -c -o /tmp/weft-cpu-arm64.test ./backend/cpu
+	cd backend/cpu && qemu-aarch64 /tmp/weft-cpu-arm64.test -test.short -test.run 'Instructions|Assembly|MatMul'
+	cd backend/cpu && qemu-aarch64 /tmp/weft-cpu-arm64.test -test.short \
+		-test.run 'Conformance/^(map|matmul)$$/^(add|sub|mul|div|maximum|minimum|neg|abs|sqrt|floor|ceil|trunc|round|float32|float64|program)'
 
 ROUNDS ?= 10
 .PHONY: suite

@@ -8,9 +8,9 @@
 // each other in memory, and gathered into registers where they do not (view.go, source.go).
 //
 // On amd64 many block functions are assembly, for AVX2 (with FMA and F16C) and AVX-512 (F, DQ, BW, VL), generated
-// from one description (internal/asm). The process uses the greatest set that its processor has. The environment
-// variable WEFT_CPU names another: generic (Go alone), avx2 or avx512; opening the device fails if the processor
-// has not what it names. [Backend.Info] says which one is in use. Sets may differ in the last places of a result.
+// from one description (internal/asm); on arm64 arithmetic and products of matrices are, for NEON. The process uses the greatest
+// set that its processor has. The environment variable WEFT_CPU names another: generic (Go alone), avx2, avx512 or neon; opening
+// the device fails if the processor has not what it names. [Backend.Info] says which one is in use. Sets may differ in the last places of a result.
 //
 // A Map goes through its domain in the order of memory, in tiles where operands lie across each other (domains.go); a
 // copy across turns squares in registers, and what no cache holds is written past it (transpose.go). A Reduce, Row or

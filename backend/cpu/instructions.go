@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"unsafe"
 
 	"github.com/weft-go/weft/backend/cpu/internal/asm"
@@ -14,23 +15,21 @@ import (
 
 // instructions is the instruction set that the kernels of this process use: the best that the processor has, or
 // the one that WEFT_CPU names. What it names wrongly is an error when the device is opened.
-var instructions, errInstructions = chooseInstructions(os.Getenv("WEFT_CPU"), asm.Best())
+var instructions, errInstructions = chooseInstructions(os.Getenv("WEFT_CPU"), asm.Sets())
 
-// chooseInstructions returns the set called name, or best for no name.
-func chooseInstructions(name string, best asm.Set) (asm.Set, error) {
+// chooseInstructions returns the one of sets called name, or for no name the last.
+func chooseInstructions(name string, sets []asm.Set) (asm.Set, error) {
+	best := sets[len(sets)-1]
 	if name == "" {
 		return best, nil
 	}
-	for s := asm.Generic; s <= asm.AVX512; s++ {
-		switch {
-		case s.String() != name:
-		case s > best:
-			return best, fmt.Errorf("cpu: WEFT_CPU=%s: the processor has %s: %w", name, best, backend.ErrDevice)
-		default:
+	names := make([]string, len(sets))
+	for i, s := range sets {
+		if names[i] = s.String(); names[i] == name {
 			return s, nil
 		}
 	}
-	return best, fmt.Errorf("cpu: WEFT_CPU=%s: no such instruction set (there are generic, avx2, avx512): %w", name, backend.ErrDevice)
+	return best, fmt.Errorf("cpu: WEFT_CPU=%s: no instruction set of this processor (it has %s): %w", name, strings.Join(names, ", "), backend.ErrDevice)
 }
 
 // addAssembly puts the kernels of s in place of the entries of t that they compute.

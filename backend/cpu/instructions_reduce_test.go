@@ -13,7 +13,7 @@ import (
 // TestReductions compares the reductions in assembly with the loops in Go, for all short lengths and some of
 // several vectors, with and without NaN.
 func TestReductions(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for n := 1; n < 300; n++ {
 			for round := range 8 {
@@ -75,7 +75,7 @@ func testReductions[T float32 | float64](t *testing.T, r *rand.Rand, l *asm.Redu
 
 // TestLines compares the reductions of lines.
 func TestLines(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		for n := 1; n < 80; n++ {
 			for _, lines := range []int{1, 2, 5, 8} {
 				testLines(t, &s.Loops().Float32, n, lines)
@@ -123,7 +123,7 @@ func sameLines[T float32 | float64](t *testing.T, what string, got, want []T) {
 
 // TestScanSum compares the running sum in assembly with Go's, in place too.
 func TestScanSum(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		r := rand.New(rand.NewPCG(8, 9))
 		for n := range 100 {
 			x, want := make([]float32, n+8), make([]float32, n+8)

@@ -70,11 +70,17 @@ func kernelFor[T term](k int) *gemmKernel[T] {
 	switch any(T(0)).(type) {
 	case float32:
 		kern = &portableKernels.f32
+		if microKernel32 != nil {
+			kern = microKernel32
+		}
 		if runtime.GOARCH == "amd64" && k >= minDot {
 			kern = &dotKernel
 		}
 	case float64:
 		kern = &portableKernels.f64
+		if microKernel64 != nil {
+			kern = microKernel64
+		}
 		if runtime.GOARCH == "amd64" && k >= minDot {
 			kern = &gemvKernel
 		}

@@ -251,18 +251,26 @@ func TestProductThreads(t *testing.T) {
 // kernels32 and kernels64 are those that this processor has.
 func kernels32() []*gemmKernel[float32] {
 	list := []*gemmKernel[float32]{&dotKernel, &portableKernels.f32}
-	for s := asm.AVX2; s <= asm.Best(); s++ {
-		k, _ := tileKernels(s)
-		list = append(list, k)
+	for _, s := range asm.Sets() {
+		if k, _ := tileKernels(s); k != nil {
+			list = append(list, k)
+		}
+		if m, _ := s.Micros(); m != nil {
+			list = append(list, microKernel[float32](m))
+		}
 	}
 	return list
 }
 
 func kernels64() []*gemmKernel[float64] {
 	list := []*gemmKernel[float64]{&gemvKernel, &portableKernels.f64}
-	for s := asm.AVX2; s <= asm.Best(); s++ {
-		_, k := tileKernels(s)
-		list = append(list, k)
+	for _, s := range asm.Sets() {
+		if _, k := tileKernels(s); k != nil {
+			list = append(list, k)
+		}
+		if _, m := s.Micros(); m != nil {
+			list = append(list, microKernel[float64](m))
+		}
 	}
 	return list
 }

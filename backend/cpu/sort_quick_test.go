@@ -15,7 +15,7 @@ import (
 
 // TestSortAssembly holds the parts of the quicksort, and the sort, to package slices.
 func TestSortAssembly(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		t.Run("32", func(t *testing.T) { sortParts[int32](t, &s.Loops().Sort32) })
 		t.Run("64", func(t *testing.T) { sortParts[int64](t, &s.Loops().Sort64) })
 	})
@@ -109,7 +109,7 @@ func partitionCase[Q quickKey](t *testing.T, q *asm.Sort, mem []Q, before, n, at
 
 // TestFloatKeys compares the keys of floats with those that the radix sort has, which differ in the first bit.
 func TestFloatKeys(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for n := 1; n < 60; n++ {
 			for _, descending := range []bool{false, true} {
@@ -167,7 +167,7 @@ func floatKeyCase[Q quickKey, K sortKey](t *testing.T, q *asm.Sort, x []K, o ord
 // TestSortTogether sorts by several goroutines.
 func TestSortTogether(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		j := &job{Backend: New(), ctx: context.Background()}
 		r := rand.New(rand.NewPCG(7, 8))
 		for name, next := range patterns {

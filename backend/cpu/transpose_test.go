@@ -13,7 +13,7 @@ import (
 
 // TestTransposeAssembly compares transpositions in assembly with loops, and looks for writes between and beyond the lines.
 func TestTransposeAssembly(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		for size, k := range map[int]*asm.Transpose{4: &s.Loops().Transpose32, 8: &s.Loops().Transpose64} {
 			for name, f := range map[string]func(z, x unsafe.Pointer, n, zs, xs int){"copy": k.Copy, "stream": k.Stream} {
 				for _, n := range [][2]int{{1, 1}, {k.Lanes, k.Lanes}, {3 * k.Lanes, 2 * k.Lanes}, {2*k.Lanes + 3, k.Lanes + 5}, {k.Lanes - 1, 40}, {40, 3}} {

@@ -4,17 +4,21 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Best returns the greatest set that the processor has.
-func Best() Set {
+// Sets returns the instruction sets that the processor has, the best last.
+func Sets() []Set {
+	sets := []Set{Generic}
 	x := &cpu.X86
-	switch {
-	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI1 || !x.HasBMI2 || !x.HasF16C:
-		return Generic
-	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
-		return AVX512
+	if x.HasAVX2 && x.HasFMA && x.HasBMI1 && x.HasBMI2 && x.HasF16C {
+		sets = append(sets, AVX2)
+		if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL {
+			sets = append(sets, AVX512)
+		}
 	}
-	return AVX2
+	return sets
 }
+
+// Micros returns nil: the sets have a Product.
+func (Set) Micros() (f32, f64 *Micro) { return nil, nil }
 
 // Kernels returns the kernels written for s.
 func (s Set) Kernels() []Kernel {

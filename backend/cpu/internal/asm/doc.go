@@ -1,6 +1,6 @@
 // Package asm holds kernels of backend/cpu in assembly, for each instruction set that they are written for. The
 // .s files and the tables of what is in them are generated: gen has their one description, in a module of its
-// own. What has no kernel here, and every processor but amd64's, runs the Go code of backend/cpu.
+// own. What has no kernel here, and processors other than amd64's and arm64's, run the Go code of backend/cpu.
 //
 // The kernels know no layouts: they work on blocks of elements that follow each other, of any number and
 // alignment, and touch no byte beyond them.
@@ -13,15 +13,22 @@ import "unsafe"
 // A Set is an instruction set.
 type Set uint8
 
-// The instruction sets, each with what the ones before it have.
+// The instruction sets.
 const (
 	Generic Set = iota // Go alone
 	AVX2               // with FMA and F16C
-	AVX512             // F, DQ, BW and VL
+	AVX512             // F, DQ, BW and VL, and what AVX2 has
+	NEON               // arithmetic and products of matrices
 )
 
-// String returns the name of s: "generic", "avx2" or "avx512".
-func (s Set) String() string { return [...]string{"generic", "avx2", "avx512"}[s] }
+// String returns the name of s: "generic", "avx2", "avx512" or "neon".
+func (s Set) String() string { return [...]string{"generic", "avx2", "avx512", "neon"}[s] }
+
+// Best returns the last of [Sets].
+func Best() Set {
+	s := Sets()
+	return s[len(s)-1]
+}
 
 // A Block computes one operation for n elements, as a block function of backend/cpu does.
 type Block = func(z, x, y, w unsafe.Pointer, n int)
@@ -118,6 +125,13 @@ type Tile struct {
 type Dot struct {
 	Rows, Columns int
 	Mul           func(c, a, b unsafe.Pointer, k, row, col, ldc, add int)
+}
+
+// A Micro is the function for one tile of a product of packed matrices: c[i·ldc+j] = Σ a[Rows·l+i]·b[Columns·l+j] for l < k, k > 0.
+// Sets that have no Product have it.
+type Micro struct {
+	Rows, Columns int
+	Mul           func(c, a, b unsafe.Pointer, k, ldc int)
 }
 
 // Reductions are those of n elements at x.

@@ -52,6 +52,9 @@ func main() {
 	if err := ks.write(os.Args[1]); err != nil {
 		log.Fatal(err)
 	}
+	if err := neon(os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // write writes the assembly and its declarations.
