@@ -61,7 +61,8 @@ func BenchmarkPeer(b *testing.B) {
 			median(b, g(xs), 1e-5, func() *tensor.Tensor { return f(m) })
 		}
 	}
-	ones, zeros := tensor.Ones(tensor.Float32, cols), tensor.Zeros(tensor.Float32, cols)
+	weight, _, ws := input(b, 3, cols)
+	bias, _, bs := input(b, 4, cols)
 	for _, c := range []struct {
 		name string
 		f    func(b *testing.B)
@@ -88,14 +89,15 @@ func BenchmarkPeer(b *testing.B) {
 				z[i] = v - l
 			}
 		})},
-		{"LayerNorm", lines(func(x *tensor.Tensor) *tensor.Tensor { return x.LayerNorm(ones, zeros, 1e-5) }, func(z, x []float64) {
+		{"LayerNorm", lines(func(x *tensor.Tensor) *tensor.Tensor { return x.LayerNorm(weight, bias, 1e-5) }, func(z, x []float64) {
 			mean, std := stat.PopMeanStdDev(x, nil)
 			for i, v := range x {
-				z[i] = (v - mean) / math.Sqrt(std*std+1e-5)
+				z[i] = (v-mean)/math.Sqrt(std*std+1e-5)*ws[i] + bs[i]
 			}
 		})},
-		{"RMSNorm", lines(func(x *tensor.Tensor) *tensor.Tensor { return x.RMSNorm(ones, 1e-5) }, func(z, x []float64) {
+		{"RMSNorm", lines(func(x *tensor.Tensor) *tensor.Tensor { return x.RMSNorm(weight, 1e-5) }, func(z, x []float64) {
 			floats.ScaleTo(z, 1/math.Sqrt(floats.Dot(x, x)/cols+1e-5), x)
+			floats.Mul(z, ws)
 		})},
 		{"Transpose", square(func(m *tensor.Tensor) *tensor.Tensor { return m.T().Reshape(-1) }, func(x []float64) []float64 {
 			z := make([]float64, len(x))

@@ -15,8 +15,8 @@
 // A Map goes through its domain in the order of memory, in tiles where operands lie across each other (domains.go); a
 // copy across turns squares in registers, and what no cache holds is written past it (transpose.go). A Reduce, Row or
 // Scan is cut into elementwise programs (split.go) with accumulators or scanners between them, which work on rows, or
-// on columns if those are what lies together in memory (rows.go). Rows that are long are reduced in segments of a fixed
-// size. Rows are sorted by keys, integers in the order of the elements (sort_keys.go): by a quicksort in assembly where
+// on columns if those are what lies together in memory (rows.go). What softmax and the normalisations do with a row between
+// reductions is one call of assembly (row_quick.go). Rows that are long are reduced in segments of a fixed size. Rows are sorted by keys, integers in the order of the elements (sort_keys.go): by a quicksort in assembly where
 // there is one (sort_quick.go), else by their digits (sort_radix.go).
 //
 // Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in

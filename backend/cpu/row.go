@@ -33,7 +33,7 @@ func (j *job) reduceRows(k backend.Kernel, e *ops.Expr, axes int, reduce bool) e
 	if shape[:len(shape)-axes].Len() == 0 || len(j.out) == 0 {
 		return nil
 	}
-	rp := rowsPlan{axes: axes, ordered: keepsOrder(e), wide: 512, room: 1 << 30}
+	rp := rowsPlan{axes: axes, ordered: keepsOrder(e), wide: 512, room: 1 << 30, together: groupRoom}
 	if rk.keeps() {
 		rp.room = segment
 	} else if rk.inPlace() {
@@ -140,6 +140,7 @@ type rowWork struct {
 	rowly   []bound // of each phase, its rows program
 	elems   []bound // and its elements program
 	results bound
+	streams bool      // results are so many that no cache would hold them
 	idle    sync.Pool // of groups
 }
 
@@ -147,7 +148,7 @@ func newRowWork(k *rowKernel, e *ops.Expr, p *pass, inputs int) *rowWork {
 	w := &rowWork{pass: p, kernel: k, body: e}
 	lone := func(a arg) bool {
 		_, kept := k.kept[a.value]
-		return p.r == 1 && !kept
+		return p.single && !kept
 	}
 	spread := func(arg) bool { return false }
 	for i := range k.phases {
@@ -176,6 +177,7 @@ func (w *rowWork) made(vals []ops.Ref) []source {
 // do works on the operands of j.
 func (w *rowWork) do(j *job) error {
 	w.job = j
+	w.streams = j.step.Shape.Len()*4 >= streamBytes
 	defer w.close()
 	for i := range w.rowly {
 		if err := w.rowly[i].open(j); err != nil {

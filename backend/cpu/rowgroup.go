@@ -18,6 +18,11 @@ type rowGroup struct {
 	kept    [][]byte          // elements for later phases
 	sums    [][][]accumulator // of each phase, reduction and segment
 	scratch []backend.Buffer
+
+	// Operands and results of a quickPhase.
+	vecs  [3]unsafe.Pointer
+	lones [3]float32
+	two   [2]float64
 }
 
 // group returns a group, new or used before, with memory for what phases keep.
@@ -44,7 +49,7 @@ func (w *rowWork) newGroup() *rowGroup {
 	for v, i := range w.kernel.rows {
 		size := regSize(w.body.Code[v].DType)
 		g.values[i] = make([]byte, w.r*size)
-		if w.r > 1 {
+		if !w.single {
 			g.spread[i] = make([]byte, w.block*size)
 		}
 	}
@@ -69,6 +74,7 @@ func (g *rowGroup) free() {
 		b.Release()
 	}
 	clear(g.kept)
+	clear(g.vecs[:])
 	g.scratch = g.scratch[:0]
 	g.idle.Put(g)
 }
@@ -116,7 +122,7 @@ func (g *rowGroup) phase(ph int, parallel runner) error {
 	if len(p.elems.vals) == 0 {
 		return nil
 	}
-	if g.r > 1 {
+	if !g.single {
 		g.spreadValues(&p.elems)
 	}
 	if g.segs == 1 { // no closure to allocate
@@ -143,28 +149,38 @@ func combine(segs []accumulator) accumulator {
 
 // segments runs phase ph over segments lo to hi of the group.
 func (g *rowGroup) segments(ph, lo, hi int) {
-	f := g.elems[ph].frame()
-	defer f.free()
 	for s := lo; s < hi; s++ {
-		g.segment(ph, s, f)
+		for _, a := range g.sums[ph] {
+			a[s].reset(g.n)
+		}
+		from := s * g.segLen
+		to := min(from+g.segLen, g.n*g.c)
+		switch {
+		case from >= to || g.fromMemory(ph, s, from, to):
+		case !g.single:
+			g.elements(ph, s, 0, from, to)
+		default:
+			for row := from / g.c; from < to; row++ {
+				end := min((row+1)*g.c, to)
+				if !g.quickly(ph, s, row, from, end) && !g.fromMemory(ph, s, from, end) {
+					g.elements(ph, s, row, from, end)
+				}
+				from = end
+			}
+		}
 	}
 }
 
-// segment runs phase ph over segment s of the group.
-func (g *rowGroup) segment(ph, s int, f *frame) {
+// elements runs phase ph over elements lo to hi of the group, for segment s: those of one row, or if row values are repeated
+// for each element of several.
+func (g *rowGroup) elements(ph, s, row, lo, hi int) {
+	f := g.elems[ph].frame()
+	defer f.free()
 	p := &g.kernel.phases[ph]
 	sums := g.sums[ph]
-	for i := range sums {
-		sums[i][s].reset(g.n)
-	}
-	lo := s * g.segLen
-	hi := min(lo+g.segLen, g.n*g.c)
-	if lo >= hi || g.fromMemory(ph, s, lo, hi) {
-		return
-	}
 	for k, a := range p.elems.args {
 		if n, ok := g.kernel.rows[a.value]; a.input < 0 && ok {
-			f.give(k, unsafe.Pointer(&g.rowValue(n)[0]))
+			f.give(k, g.rowValue(n, row, regSize(p.elems.expr.In[k])))
 		}
 	}
 	f.begin(min(g.block, hi-lo))
@@ -189,12 +205,12 @@ func (g *rowGroup) segment(ph, s int, f *frame) {
 	}
 }
 
-// rowValue returns row value i as an operand of elements.
-func (g *rowGroup) rowValue(i int) []byte {
-	if g.r > 1 {
-		return g.spread[i]
+// rowValue returns row value i, of size bytes, as an operand of elements: of all rows, or with single of one.
+func (g *rowGroup) rowValue(i, row, size int) unsafe.Pointer {
+	if g.single {
+		return unsafe.Pointer(&g.values[i][row*size])
 	}
-	return g.values[i]
+	return unsafe.Pointer(&g.spread[i][0])
 }
 
 // keptAt returns where element at of kept value i, which is v, is.

@@ -17,6 +17,7 @@ type pass struct {
 	c       int // elements of a row
 	r       int // rows of a group; with cols it divides rows
 	cols    bool
+	single  bool // programs run over the elements of one row at a time: row values are one element
 
 	block  int // elements that a program runs over at once
 	segLen int // elements of a segment of a group
@@ -25,16 +26,19 @@ type pass struct {
 	works sync.Pool // what runs of this pass have used, for others
 }
 
+// groupRoom is the most elements of a group of long rows, whose phases follow each other while the second-level cache has them.
+const groupRoom = 8 * blockLen
+
 // A domain is the operands' layouts of a pass, while it is made.
 type domain struct {
 	elems, rowwise []backend.Layout
 	rows, c, r     int
-	cols           bool
+	cols, single   bool
 }
 
 // pass returns the pass over d.
 func (d *domain) pass() (*pass, error) {
-	p := &pass{rows: d.rows, c: d.c, r: d.r, cols: d.cols}
+	p := &pass{rows: d.rows, c: d.c, r: d.r, cols: d.cols, single: d.single || d.r == 1}
 	var err error
 	if p.elems, err = newViews(d.elems); err != nil {
 		return nil, err
@@ -67,7 +71,7 @@ func (p *pass) blocks() (block, segLen, segs int) {
 	switch {
 	case p.cols:
 		block = max(blockLen/p.r, 1) * p.r
-	case p.r > 1:
+	case p.r > 1 && !p.single:
 		block = p.r * max(p.c, 1)
 	}
 	segLen = max(segment/block, 1) * block
@@ -86,6 +90,8 @@ type rowsPlan struct {
 	ordered bool // the elements of a row must keep their order
 	wide    int  // most rows of a group with cols
 	room    int  // elements that a group with cols should not exceed, if it has more than minColumns rows
+
+	together int // elements of several long rows that may be a group
 }
 
 // minColumns is the least width of a group of columns: whole cache lines of most types.
@@ -111,9 +117,11 @@ func (rp rowsPlan) plan(layouts []backend.Layout, lead int) []domain {
 	ls, keep := backend.Collapse(ordered, keep)
 	d := domain{elems: ls, rows: ls[lead].Shape[:keep].Len(), c: ls[lead].Shape[keep:].Len()}
 	if !byColumns(ls[lead], keep) {
-		d.r = 1
 		if d.c < blockLen/4 {
 			d.r = min(blockLen/max(d.c, 1), d.rows)
+		} else {
+			d.r = min(max(rp.together/d.c, 1), d.rows)
+			d.single = true
 		}
 		d.rowwise = firstAxes(ls, keep)
 		return []domain{d}

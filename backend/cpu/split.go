@@ -28,7 +28,8 @@ type phase struct {
 	kept    []ops.Ref // values of the results after those
 	outs    []int     // outputs of the kernel that are the results after those
 
-	loads []int // operands of elems that its results are, if they are nothing else
+	loads []int       // operands of elems that its results are, if they are nothing else
+	quick *quickPhase // what does it at once, or nil
 }
 
 // A part is a program cut out of a body.
@@ -72,6 +73,7 @@ func splitRows(e *ops.Expr, reduce bool) (*rowKernel, error) {
 	s.cut(k)
 	for i := range k.phases {
 		k.phases[i].loads = k.phases[i].loaded()
+		k.phases[i].quick = k.quick(&k.phases[i], e)
 	}
 	return k, k.compile()
 }

@@ -27,7 +27,7 @@ const transposeSide = 256
 
 // streamBytes is the size from which on results are written past the caches, where that can be: none would hold them until they
 // are read.
-const streamBytes = 32 << 20
+const streamBytes = 16 << 20
 
 // transpose copies src to dst if that is a transposition for which there is assembly. It reports whether it is.
 func (j *job) transpose(src, dst backend.Layout) (bool, error) {

@@ -49,7 +49,16 @@ var avx2Loops = Loops{
 		Sum: SumFloat64AVX2, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX2,
 		SumLines: SumLinesFloat64AVX2, MaxLines: MaxLinesFloat64AVX2, MinLines: MinLinesFloat64AVX2,
 	},
-	ScanSum:     ScanFloat32AVX2,
+	ScanSum: ScanFloat32AVX2,
+	Rows: Rows{
+		ExpSum: ExpSumAVX2, ExpSumOnly: ExpSumOnlyAVX2, Moments: MomentsAVX2, SumSquares: SumSquaresAVX2,
+		Blocks: RowBlocks{
+			Div: RowDivAVX2, Mul: RowMulAVX2, MulMul: RowMulMulAVX2, SubSub: RowSubSubAVX2, Norm: RowNormAVX2, NormMul: RowNormMulAVX2, NormMulAdd: RowNormMulAddAVX2,
+		},
+		Stream: RowBlocks{
+			Div: RowStreamDivAVX2, Mul: RowStreamMulAVX2, MulMul: RowStreamMulMulAVX2, SubSub: RowStreamSubSubAVX2, Norm: RowStreamNormAVX2, NormMul: RowStreamNormMulAVX2, NormMulAdd: RowStreamNormMulAddAVX2,
+		},
+	},
 	Sort32:      Sort{64, SortFew32AVX2, Partition32AVX2, FloatKeys32AVX2, KeyFloats32AVX2},
 	Sort64:      Sort{32, SortFew64AVX2, Partition64AVX2, FloatKeys64AVX2, KeyFloats64AVX2},
 	Transpose32: Transpose{8, Transpose32AVX2, TransposeStream32AVX2},
@@ -77,7 +86,16 @@ var avx512Loops = Loops{
 		Sum: SumFloat64AVX512, Max: MaxFloat64AVX512, Min: MinFloat64AVX512, First: FirstFloat64AVX512,
 		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
 	},
-	ScanSum:     ScanFloat32AVX512,
+	ScanSum: ScanFloat32AVX512,
+	Rows: Rows{
+		ExpSum: ExpSumAVX512, ExpSumOnly: ExpSumOnlyAVX512, Moments: MomentsAVX512, SumSquares: SumSquaresAVX512,
+		Blocks: RowBlocks{
+			Div: RowDivAVX512, Mul: RowMulAVX512, MulMul: RowMulMulAVX512, SubSub: RowSubSubAVX512, Norm: RowNormAVX512, NormMul: RowNormMulAVX512, NormMulAdd: RowNormMulAddAVX512,
+		},
+		Stream: RowBlocks{
+			Div: RowStreamDivAVX512, Mul: RowStreamMulAVX512, MulMul: RowStreamMulMulAVX512, SubSub: RowStreamSubSubAVX512, Norm: RowStreamNormAVX512, NormMul: RowStreamNormMulAVX512, NormMulAdd: RowStreamNormMulAddAVX512,
+		},
+	},
 	Sort32:      Sort{128, SortFew32AVX512, Partition32AVX512, FloatKeys32AVX512, KeyFloats32AVX512},
 	Sort64:      Sort{64, SortFew64AVX512, Partition64AVX512, FloatKeys64AVX512, KeyFloats64AVX512},
 	Transpose32: Transpose{16, Transpose32AVX512, TransposeStream32AVX512},

@@ -63,6 +63,7 @@ type Loops struct {
 
 	Transpose32, Transpose64 Transpose // of elements of as many bits
 	Sort32, Sort64           Sort
+	Rows                     Rows
 
 	Float16, BFloat16 Halves
 	Casts             []Cast
@@ -89,6 +90,33 @@ type Sort struct {
 	FloatKeys func(z, x unsafe.Pointer, n, flip int) int
 	KeyFloats func(z, x unsafe.Pointer, n, flip int)
 }
+
+// Rows are what softmax and the normalisations do with n float32 of a row at once. Numbers are rounded as by the operations one
+// by one, and summed in float64.
+type Rows struct {
+	// Those that read a row again fetch what is ahead bytes on, the next rows, meanwhile.
+	ExpSum     func(z, x, m unsafe.Pointer, n, ahead int) float64 // writes exp(x-m) and returns the sum
+	ExpSumOnly func(x, m unsafe.Pointer, n, ahead int) float64    // writes nothing
+	Moments    func(z, x, m unsafe.Pointer, n, ahead int)         // writes the sums of x-m and of its squares, two float64
+	SumSquares func(x unsafe.Pointer, n int) float64
+
+	Blocks, Stream RowBlocks
+}
+
+// RowBlocks compute n elements of a row from those of x, w and b, and numbers at p. Those of Stream write past the caches, to
+// vectors that are aligned.
+type RowBlocks struct {
+	Div        RowBlock // x/p₀
+	Mul        RowBlock // x·p₀
+	MulMul     RowBlock // (x·p₀)·w
+	SubSub     RowBlock // (x-p₀)-p₁
+	Norm       RowBlock // ((x-p₀)-p₁)·p₂
+	NormMul    RowBlock // (((x-p₀)-p₁)·p₂)·w
+	NormMulAdd RowBlock // (((x-p₀)-p₁)·p₂)·w+b
+}
+
+// A RowBlock is one of them.
+type RowBlock = func(z, x, w, b, p unsafe.Pointer, n int)
 
 // Halves convert half-precision numbers of a type, which registers hold as float32.
 type Halves struct {

@@ -31,6 +31,7 @@ var families = []struct {
 	{"cast", castKernels},
 	{"transpose", transposeKernels},
 	{"sort", sortKernels},
+	{"rows", rowKernels},
 }
 
 func main() {

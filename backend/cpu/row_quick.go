@@ -1,0 +1,198 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
+	"github.com/weft-go/weft/ops"
+)
+
+// A quickPhase does what a phase does with the elements of a row in one call of assembly.
+type quickPhase struct {
+	quickForm
+	vecs  []quickVec
+	lones []int // numbers of the row values
+	kept  int   // number of the elements to keep, or -1
+}
+
+// A quickVec is an operand of elements: the number of one that a phase kept, or -1 and an operand of elems.
+type quickVec struct{ kept, arg int }
+
+// A quickForm is the way of a phase: one of the functions is there.
+type quickForm struct {
+	sum    func(r *asm.Rows, g *rowGroup, z unsafe.Pointer, n int) float64 // one sum; writes to z if there is a result
+	sums   func(r *asm.Rows, g *rowGroup, n int)                           // two, to g.two
+	result func(r *asm.RowBlocks) asm.RowBlock
+}
+
+// quickForms are what assembly does at once, by the text of the phase.
+var quickForms = map[string]quickForm{
+	// softmax
+	"sum exp(sub(x0,r0)) keep exp(sub(x0,r0))": {sum: func(r *asm.Rows, g *rowGroup, z unsafe.Pointer, n int) float64 {
+		return r.ExpSum(z, g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+	}},
+	"put div(x0,r0)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Div }},
+	// log-softmax, logsumexp
+	"sum exp(sub(x0,r0))": {sum: func(r *asm.Rows, g *rowGroup, _ unsafe.Pointer, n int) float64 {
+		return r.ExpSumOnly(g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+	}},
+	"put sub(sub(x0,r0),r1)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.SubSub }},
+	// variance, layer norm
+	"sum sub(x0,r0) sum square(sub(x0,r0))": {sums: func(r *asm.Rows, g *rowGroup, n int) {
+		r.Moments(unsafe.Pointer(&g.two[0]), g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+	}},
+	"sum square(sub(x0,r0)) sum sub(x0,r0)": {sums: func(r *asm.Rows, g *rowGroup, n int) {
+		r.Moments(unsafe.Pointer(&g.two[0]), g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+		g.two[0], g.two[1] = g.two[1], g.two[0]
+	}},
+	"put mul(sub(sub(x0,r0),r1),r2)":                 {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Norm }},
+	"put mul(mul(sub(sub(x0,r0),r1),r2),x1)":         {result: func(r *asm.RowBlocks) asm.RowBlock { return r.NormMul }},
+	"put add(mul(mul(sub(sub(x0,r0),r1),r2),x1),x2)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.NormMulAdd }},
+	// RMS norm
+	"sum square(x0)": {sum: func(r *asm.Rows, g *rowGroup, _ unsafe.Pointer, n int) float64 {
+		return r.SumSquares(g.vecs[0], n)
+	}},
+	"put mul(x0,r0)":         {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Mul }},
+	"put mul(mul(x0,r0),x1)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.MulMul }},
+}
+
+// quick returns the way of assembly for phase p of the body e, or nil.
+func (k *rowKernel) quick(p *phase, e *ops.Expr) *quickPhase {
+	if loops == nil {
+		return nil
+	}
+	for _, d := range p.elems.expr.In {
+		if d != ops.Float32 {
+			return nil
+		}
+	}
+	w := phaseWriter{part: &p.elems, kernel: k, names: map[int]string{}, quickPhase: quickPhase{kept: -1}}
+	for i, v := range p.elems.expr.Out {
+		switch {
+		case i < len(p.reduces):
+			w.words = append(w.words, e.Code[p.reduces[i]].Red.String())
+		case i < len(p.reduces)+len(p.kept):
+			w.words = append(w.words, "keep")
+			w.kept = k.kept[p.kept[i-len(p.reduces)]]
+		default:
+			w.words = append(w.words, "put")
+		}
+		w.words = append(w.words, w.value(v))
+	}
+	f, ok := quickForms[strings.Join(w.words, " ")]
+	if !ok {
+		return nil
+	}
+	w.quickForm = f
+	return &w.quickPhase
+}
+
+// A phaseWriter writes what a phase computes: x0, x1, … are elements, r0, r1, … row values, in the order in which they come.
+type phaseWriter struct {
+	*part
+	quickPhase
+	kernel *rowKernel
+	names  map[int]string // of operands
+	words  []string
+}
+
+func (w *phaseWriter) value(v ops.Ref) string {
+	in := &w.expr.Code[v]
+	switch in.Kind {
+	case ops.Load:
+		return w.operand(int(in.Args[0]))
+	case ops.Apply:
+		var args []string
+		for _, a := range in.Operands() {
+			args = append(args, w.value(a))
+		}
+		return in.Op.Name + "(" + strings.Join(args, ",") + ")"
+	}
+	return "?"
+}
+
+func (w *phaseWriter) operand(k int) string {
+	if s, ok := w.names[k]; ok {
+		return s
+	}
+	var s string
+	a := w.args[k]
+	if n, ok := w.kernel.rows[a.value]; ok && a.input < 0 {
+		s = fmt.Sprint("r", len(w.lones))
+		w.lones = append(w.lones, n)
+	} else {
+		s = fmt.Sprint("x", len(w.vecs))
+		v := quickVec{-1, k}
+		if a.input < 0 {
+			v.kept = w.kernel.kept[a.value]
+		}
+		w.vecs = append(w.vecs, v)
+	}
+	w.names[k] = s
+	return s
+}
+
+// quickly runs phase ph over elements lo to hi of the group, which are of one row, for segment s, if assembly does the phase at
+// once and they lie well. It reports whether it did.
+func (g *rowGroup) quickly(ph, s, row, lo, hi int) bool {
+	p, b := &g.kernel.phases[ph], &g.elems[ph]
+	q := p.quick
+	if q == nil || b.alias || len(q.vecs) > len(g.vecs) || len(q.lones) > len(g.lones) {
+		return false
+	}
+	n := hi - lo
+	for i, v := range q.vecs {
+		if g.vecs[i] = g.elementsAt(b, v, lo, n); g.vecs[i] == nil {
+			return false
+		}
+	}
+	var z unsafe.Pointer
+	switch {
+	case q.kept >= 0:
+		z = unsafe.Pointer(&g.kept[q.kept][4*lo])
+	case len(p.outs) > 0:
+		if z = b.binding.out[len(p.reduces)].direct(g.base+lo, n); z == nil {
+			return false
+		}
+	}
+	for i, v := range q.lones {
+		g.lones[i] = typed[float32](g.values[v])[row]
+	}
+	r := &loops.Rows
+	switch {
+	case q.sum != nil:
+		addToSum(g.sums[ph][0][s], row, q.sum(r, g, z, n))
+	case q.sums != nil:
+		q.sums(r, g, n)
+		addToSum(g.sums[ph][0][s], row, g.two[0])
+		addToSum(g.sums[ph][1][s], row, g.two[1])
+	default:
+		blocks := &r.Blocks
+		if g.streams && uintptr(z)%alignment == 0 {
+			blocks = &r.Stream
+		}
+		q.result(blocks)(z, g.vecs[0], g.vecs[1], g.vecs[2], unsafe.Pointer(&g.lones[0]), n)
+	}
+	return true
+}
+
+// ahead returns how many bytes on from the elements of a row those of the next group's are, where rows follow each other.
+func (g *rowGroup) ahead() int { return 4 * g.r * g.c }
+
+// elementsAt returns n elements of v from lo on, or nil if they do not follow each other.
+func (g *rowGroup) elementsAt(b *bound, v quickVec, lo, n int) unsafe.Pointer {
+	if v.kept >= 0 {
+		return unsafe.Pointer(&g.kept[v.kept][4*lo])
+	}
+	src := &b.binding.in[v.arg]
+	at, ok := src.view.run(g.base+lo, n)
+	if !ok {
+		return nil
+	}
+	return unsafe.Pointer(&src.mem[4*at])
+}
+
+// addToSum adds v to row r of a sum of float32.
+func addToSum(a accumulator, r int, v float64) { a.(*fold[float32, float64]).state[r] += v }
