@@ -208,7 +208,8 @@ func (q *blocked[T, S]) taskSize(batches, n int) (rows, cols int) {
 	case q.dots:
 		unit, most, nr = q.m, dotCols, 8
 	case q.m <= wideRows:
-		most = q.Wide[len(q.Wide)-1].Columns
+		unit, nr = q.m, q.Wide[len(q.Wide)-1].Columns
+		most = nr
 	}
 	even := func(n, most, unit int) int { return min(most, roundUp((n-1)/((n-1)/most+1)+1, unit)) }
 	rows, cols = even(q.m, max(unit, taskRows), unit), even(n, most, nr)
