@@ -5,13 +5,14 @@ import (
 	"unsafe"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
 	"github.com/weft-go/weft/ops"
 )
 
 // Blocks of queries and keys whose scores are computed together: they and what they are made of fit the second-level cache.
 const (
-	queryBlock = 64
-	keyBlock   = 64
+	queryBlock = 96
+	keyBlock   = 128
 )
 
 // attender is an attention, computed in T.
@@ -23,9 +24,12 @@ type attender[T float32 | float64] struct {
 	batch               backend.Shape
 	m, n, depth, width  int
 	product, transposed *gemmKernel[T] // of scores, if keys can be used as they lie, and if not
-	stride              int            // of rows of values and sums: whole tiles
 	exp                 block          // of elements of T
 	post                *binding
+
+	tiles  *asm.Product // the kernels in assembly, if there are
+	size   int          // bytes of a T
+	places []int        // bytes from the first value of a block to the others
 }
 
 // matrices is an operand that is a matrix for each index of the batch.
@@ -79,36 +83,12 @@ func newAttender[T float32 | float64](j *job, k *backend.Attention, post *bindin
 		x.row, x.column = l.Strides[lead], l.Strides[lead+1]
 	}
 	a.transposed = productKernel[T](keyBlock)
-	a.stride = roundTo(a.width, 1)
-	if kern := kernelFor[T](a.depth); a.transposed.tiles == nil && kern.mr == 1 && kern.nr == 1 {
+	if kern := kernelFor[T](a.depth); a.transposed.tiles != nil {
+		a.setTiles()
+	} else if kern.mr == 1 && kern.nr == 1 {
 		a.product = kern
 	}
 	return a
-}
-
-// roundTo rounds n up to a multiple of unit, of which 0 is 1.
-func roundTo(n, unit int) int {
-	unit = max(unit, 1)
-	return (n + unit - 1) / unit * unit
-}
-
-// multiply sets the first n columns of c, and perhaps more of whole tiles, to the products of rows of a with b, whose columns
-// lie side by side.
-func (a *attender[T]) multiply(m, n, k int, x []T, ldx int, b []T, ldb int, c []T, ldc int) {
-	if kern := a.transposed; kern.tiles != nil {
-		size := int(unsafe.Sizeof(T(0)))
-		var at [rowDepth]int
-		for l := range k {
-			at[l] = l * ldb * size
-		}
-		t := tiling{
-			Product: kern.tiles, a: unsafe.Pointer(&x[0]), b: unsafe.Pointer(&b[0]), c: unsafe.Pointer(&c[0]), at: at[:],
-			group: kern.tiles.Tiles[0].Columns * size, size: size, k: k, row: ldx, col: 1, ldc: ldc,
-		}
-		t.run(m, n)
-		return
-	}
-	a.transposed.mulRows(m, n, k, x, ldx, b, ldb, c, ldc)
 }
 
 // run computes blocks of queries, each with all keys.
@@ -132,10 +112,12 @@ func (a *attender[T]) run() error {
 // An attended is a block of queries under way.
 type attended[T float32 | float64] struct {
 	count   int
-	queries []T // [count stride]
+	queries []T // [count stride], scaled
 	stride  int
 	keys    []T // of a block, or their transpose
+	packed  []T // keys as tiles read them
 	values  []T
+	across  int // from one value to the next
 	scores  []T // [count keyBlock], then the weights before they are divided by their sum
 	more    []T
 	sums    []T // [count width]
@@ -146,44 +128,55 @@ type attended[T float32 | float64] struct {
 
 // block computes the queries from number q on of matrix b.
 func (a *attender[T]) block(w *worker, b, q, count int) {
-	x := &attended[T]{count: count, stride: (a.depth + 15) / 16 * 16}
+	x := &attended[T]{count: count, stride: roundUp(a.depth, 16), across: a.width}
 	x.queries = take[T](w.scratch, count*x.stride)
-	x.keys, x.values = take[T](w.scratch, keyBlock*x.stride), take[T](w.scratch, keyBlock*a.stride)
-	x.scores, x.more = take[T](w.scratch, count*keyBlock), take[T](w.scratch, count*keyBlock)
-	x.sums, x.parts = take[T](w.scratch, count*a.stride), take[T](w.scratch, count*a.stride)
+	x.keys, x.values = take[T](w.scratch, keyBlock*x.stride), take[T](w.scratch, keyBlock*a.width)
+	x.scores, x.sums = take[T](w.scratch, count*keyBlock), take[T](w.scratch, count*a.width)
+	if a.tiles != nil {
+		x.packed = take[T](w.scratch, keyBlock*a.depth)
+	} else {
+		x.more, x.parts = take[T](w.scratch, count*keyBlock), take[T](w.scratch, count*a.width)
+	}
 	x.most, x.total = take[T](w.scratch, count), take[float64](w.scratch, count)
 	clear(x.sums)
 	clear(x.total)
 	fill(x.most, T(math.Inf(-1)))
 	readRows(w, x.queries, x.stride, &a.queries, a.queries.at(b, q, 0), a.queries.row, a.queries.column, count, a.depth)
+	for i := range count {
+		scale(x.queries[i*x.stride:][:a.depth], T(a.kernel.Scale))
+	}
 	for key := 0; key < a.n; key += keyBlock {
-		if a.kernel.Causal && key-(q+count-1) > a.n-a.m {
-			break // no query sees this key, nor those after
-		}
 		n := min(keyBlock, a.n-key)
+		if a.kernel.Causal { // no query sees the keys beyond
+			if n = min(n, q+count+a.n-a.m-key); n <= 0 {
+				break
+			}
+		}
 		a.score(w, x, b, key, n)
 		excluded := a.exclude(x, b, q, key, n)
 		a.weigh(x, n)
-		readRows(w, x.values, a.stride, &a.values, a.values.at(b, key, 0), a.values.row, a.values.column, n, a.width)
-		if excluded && !a.finite(x, n) {
-			a.addSome(x, n)
-			continue
+		at := a.values.at(b, key, 0)
+		if a.valuesInPlace() {
+			x.values, x.across = typed[T](a.values.mem)[at:], a.values.row
+		} else {
+			readRows(w, x.values, a.width, &a.values, at, a.values.row, a.values.column, n, a.width)
 		}
-		a.multiply(count, a.width, n, x.scores, keyBlock, x.values, a.stride, x.parts, a.stride)
-		for i, p := range x.parts {
-			x.sums[i] += p
+		switch {
+		case excluded && !a.finite(x, n):
+			a.addSome(x, n)
+		case a.tiles != nil:
+			a.addTiles(x, n)
+		default:
+			a.transposed.mulRows(count, a.width, n, x.scores, keyBlock, x.values, a.width, x.parts, a.width)
+			for i, p := range x.parts {
+				x.sums[i] += p
+			}
 		}
 	}
 	for i, total := range x.total {
 		if total != 0 {
-			scale(x.sums[i*a.stride:][:a.width], T(1/total))
+			scale(x.sums[i*a.width:][:a.width], T(1/total))
 		}
-	}
-	if a.stride > a.width {
-		for i := range count {
-			copy(x.sums[i*a.width:][:a.width], x.sums[i*a.stride:])
-		}
-		x.sums = x.sums[:count*a.width]
 	}
 	vals := bytesOf(x.sums)
 	if d := a.kernel.DType; d.IsHalf() {
@@ -197,6 +190,10 @@ func (a *attender[T]) block(w *worker, b, q, count int) {
 func (a *attender[T]) score(w *worker, x *attended[T], b, key, n int) {
 	if a.depth == 0 {
 		clear(x.scores)
+		return
+	}
+	if a.tiles != nil {
+		a.scoreTiles(w, x, b, key, n)
 		return
 	}
 	at := a.keys.at(b, key, 0)
@@ -216,7 +213,7 @@ func (a *attender[T]) score(w *worker, x *attended[T], b, key, n int) {
 		if direct {
 			a.product.mul(x.count, n, k, x.queries[d:], x.stride, x.keys[d:], x.stride, to, keyBlock)
 		} else {
-			a.multiply(x.count, n, k, x.queries[d:], x.stride, x.keys[d*keyBlock:], keyBlock, to, keyBlock)
+			a.transposed.mulRows(x.count, n, k, x.queries[d:], x.stride, x.keys[d*keyBlock:], keyBlock, to, keyBlock)
 		}
 		for i := 0; d > 0 && i < x.count; i++ {
 			row := x.scores[i*keyBlock:]
@@ -227,12 +224,11 @@ func (a *attender[T]) score(w *worker, x *attended[T], b, key, n int) {
 	}
 }
 
-// exclude scales the scores, adds the mask, and sets those of excluded keys to -∞. It reports whether there are any.
+// exclude adds the mask to the scores, and sets those of excluded keys to -∞. It reports whether there are any.
 func (a *attender[T]) exclude(x *attended[T], b, q, key, n int) (some bool) {
-	factor, none := T(a.kernel.Scale), T(math.Inf(-1))
+	none := T(math.Inf(-1))
 	for i := range x.count {
 		row := x.scores[i*keyBlock : i*keyBlock+n]
-		scale(row, factor)
 		if a.kernel.Mask != 0 {
 			at := a.mask.at(b, q+i, key)
 			for j := range row {
@@ -257,6 +253,10 @@ func (a *attender[T]) exclude(x *attended[T], b, q, key, n int) (some bool) {
 
 // weigh replaces scores by the exponentials of their distances from the greatest so far, and scales what there is to that.
 func (a *attender[T]) weigh(x *attended[T], n int) {
+	if y, ok := any(x).(*attended[float32]); ok && a.tiles != nil {
+		a.weighTiles(y, n)
+		return
+	}
 	for i := range x.count {
 		row := x.scores[i*keyBlock : i*keyBlock+n]
 		most := x.most[i]
@@ -271,7 +271,7 @@ func (a *attender[T]) weigh(x *attended[T], n int) {
 		}
 		if most != x.most[i] { // or one is NaN
 			less := math.Exp(float64(x.most[i] - most))
-			scale(x.sums[i*a.stride:][:a.width], T(less))
+			scale(x.sums[i*a.width:][:a.width], T(less))
 			x.total[i] *= less
 			x.most[i] = most
 		}
@@ -291,12 +291,12 @@ func (a *attender[T]) weigh(x *attended[T], n int) {
 // addSome adds values with their weights, but for those without any: they may be infinite.
 func (a *attender[T]) addSome(x *attended[T], n int) {
 	for i := range x.count {
-		sums := x.sums[i*a.stride:][:a.width]
+		sums := x.sums[i*a.width:][:a.width]
 		for j, p := range x.scores[i*keyBlock : i*keyBlock+n] {
 			if p == 0 {
 				continue
 			}
-			for c, v := range x.values[j*a.stride:][:a.width] {
+			for c, v := range x.values[j*x.across:][:a.width] {
 				sums[c] += p * v
 			}
 		}
@@ -306,7 +306,7 @@ func (a *attender[T]) addSome(x *attended[T], n int) {
 // finite reports whether no element of n values is infinite or NaN.
 func (a *attender[T]) finite(x *attended[T], n int) bool {
 	for i := range n {
-		for _, v := range x.values[i*a.stride:][:a.width] {
+		for _, v := range x.values[i*x.across:][:a.width] {
 			if v-v != 0 {
 				return false
 			}

@@ -157,22 +157,7 @@ func (q *blocked[T, S]) packRight(w *worker, b *factor[T], dst []T, n0, n1, k0, 
 	default:
 		m.off += n0*m.row + k0*m.col
 	}
-	for ; n > 0; n -= q.nr {
-		switch {
-		case n >= q.nr && m.row == 1:
-			q.PackLines(unsafe.Pointer(&dst[0]), unsafe.Pointer(&m.data[m.off]), m.col*q.size, k)
-		case n >= q.nr && m.col == 1 && k >= 4:
-			whole := k &^ 3
-			q.PackColumns(unsafe.Pointer(&dst[0]), unsafe.Pointer(&m.data[m.off]), m.row*q.size, whole)
-			rest := m
-			rest.off += whole
-			rest.interleave(dst[whole*q.nr:], q.nr, 0, q.nr, k-whole)
-		default:
-			m.interleave(dst, q.nr, 0, min(n, q.nr), k)
-		}
-		m.off += q.nr * m.row
-		dst = dst[min(len(dst), k*q.nr):]
-	}
+	q.kern.packColumns(dst, m, n, k)
 	w.release(mark)
 }
 

@@ -105,3 +105,24 @@ func (t *tiling) dot(rows, columns int) *asm.Dot {
 	}
 	panic("unreachable")
 }
+
+// packColumns copies k terms of the first n rows of m, which are columns of the right factor, to where tiles read them.
+func (g *gemmKernel[T]) packColumns(dst []T, m matrix[T], n, k int) {
+	nr, size := g.tiles.Tiles[0].Columns, int(unsafe.Sizeof(T(0)))
+	for ; n > 0; n -= nr {
+		switch {
+		case n >= nr && m.row == 1:
+			g.tiles.PackLines(unsafe.Pointer(&dst[0]), unsafe.Pointer(&m.data[m.off]), m.col*size, k)
+		case n >= nr && m.col == 1 && k >= 4:
+			whole := k &^ 3
+			g.tiles.PackColumns(unsafe.Pointer(&dst[0]), unsafe.Pointer(&m.data[m.off]), m.row*size, whole)
+			rest := m
+			rest.off += whole
+			rest.interleave(dst[whole*nr:], nr, 0, nr, k-whole)
+		default:
+			m.interleave(dst, nr, 0, min(n, nr), k)
+		}
+		m.off += nr * m.row
+		dst = dst[min(len(dst), k*nr):]
+	}
+}
