@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -18,6 +19,7 @@ type image struct {
 	window          backend.Shape
 	extents, result backend.Shape // of the spatial axes, of the image and of what is computed
 	channels        int           // of a group
+	tapsFirst       bool          // K counts channels within taps, not taps within channels
 }
 
 func (e *engine) lowerConv(s *backend.Step, k *backend.Conv) error {
@@ -26,6 +28,9 @@ func (e *engine) lowerConv(s *backend.Step, k *backend.Conv) error {
 	}
 	if err := checkConv(s, k); err != nil {
 		return err
+	}
+	if depthwise(s, k) {
+		return e.lowerDepthwise(s, k)
 	}
 	return e.convolve(newConvolution(s, k), k, e.plan)
 }
@@ -36,13 +41,14 @@ func (e *engine) convolve(p *product, k *backend.Conv, plan func(*product) choic
 	for _, n := range p.image.window {
 		key = binary.AppendUvarint(key, uint64(n))
 	}
-	if !p.left[0].Layout.IsDense() {
+	if p.orderTaps(); !p.left[0].Layout.IsDense() {
 		packed, err := e.pack(p)
 		if err != nil {
 			return err
 		}
 		defer e.release(packed)
 	}
+	key = append(key, flag(p.image.tapsFirst))
 	p.flatten()
 	p.usePixels()
 	return e.multiply(p, plan(p), key)
@@ -100,6 +106,25 @@ func newConvolution(s *backend.Step, k *backend.Conv) *product {
 	}
 	p.rest, p.out = grouped(s.In[2:]), grouped(s.Out)
 	return p
+}
+
+// Where a convolution is large, its weights are packed so that the elements of K that a kernel takes in a step are channels
+// of one tap: where that meets the image is then found once for all of them.
+const (
+	tapWork    = 1 << 28 // multiplications
+	tapChannel = 16      // what the channels of a tap are a multiple of
+)
+
+// orderTaps chooses the order of K.
+func (p *product) orderTaps() {
+	im := p.image
+	wanted := im.tapsFirst || p.batch.Len()*p.m*p.n*p.k >= tapWork
+	if im.tapsFirst = wanted && im.window.Len() > 1 && im.channels%tapChannel == 0; !im.tapsFirst {
+		return
+	}
+	l := &p.left[0].Layout // [1 groups O/groups C window…]
+	l.Shape = append(append(l.Shape[:3:3], l.Shape[4:]...), l.Shape[3])
+	l.Strides = append(append(l.Strides[:3:3], l.Strides[4:]...), l.Strides[3])
 }
 
 // pack records a copy of the weights in the order products want them in.
@@ -168,34 +193,102 @@ func (p *product) usePixels() {
 	p.image = nil
 }
 
-// writeImage prints the function load_b: four pixels, at one element of K and at neighbouring positions of the result, 0 where
-// there is padding.
+// writeImage prints the functions that read the image. A Place is what a position of the result has in common for all of K,
+// which a kernel finds before it goes through K.
+//
+//	place_b(batch…, position)  the place of a position
+//	tap_b(place, tap)          the position in memory of the first channel's pixel under a tap of the window, and whether there is one
+//	pixel_b(tap, channel)      the pixel, 0 where there is padding
+//	element_b(place, k)        the same for an element of K
+//	load_b(batch…, k, position) four of these, of neighbouring positions
 func (k *productKernel) writeImage(t *text) {
-	im, nb := k.p.image, len(k.p.batch)
-	axes := len(im.window)
-	i := len(k.p.left)
-	a, at := &k.in[i], k.places[i]
-	r := reader{domain: &k.domain, places: k.places}
-	t.line("fn load_b(%s) -> %s {", k.formals(), quad(k.sum))
-	t.line("var rest = x%d;", nb)
-	for s := axes - 1; s >= 0; s-- {
-		t.line("let t%d = rest %% %du; rest = rest / %du;", s, im.window[s], im.window[s])
+	axes := len(k.p.image.window)
+	a, at := &k.in[len(k.p.left)], k.places[len(k.p.left)]
+	t.line("struct Place { at: u32,")
+	for s := range axes {
+		t.line("f%d: u32,", s)
 	}
-	t.line("let channel = %s + x0 * %s + (x1 * %s + rest) * %s;", at.offset(), at.stride(0), word(k.imageWord+2*axes), at.stride(1))
-	k.positions(t, fmt.Sprintf("x%d", nb+1))
+	t.line("}")
+	k.writePlace(t, at)
+	k.writeTap(t, at)
+	t.line("fn pixel_b(tap: vec2<u32>, channel: u32) -> %s {", held(k.sum))
+	t.line("let at = tap.x + channel * %s;", at.stride(1))
+	r := reader{domain: &k.domain, places: k.places}
+	t.line("return select(%s(), %s, tap.y != 0u);\n}", held(k.sum), number(a.dtype, r.element(a.slot, a.dtype, "at")))
+	t.line("fn element_b(place: Place, k: u32) -> %s {", held(k.sum))
+	tap, channel := k.splitDepth("k")
+	pixel := fmt.Sprintf("pixel_b(tap_b(place, %s), %s)", tap, channel)
+	if k.mask != maskNone {
+		pixel = fmt.Sprintf("select(%s(), %s, k < %s)", held(k.sum), pixel, word(k.sizes[2]))
+	}
+	t.line("return %s;\n}", pixel)
+	if k.line.rows == 0 {
+		return
+	}
+	nb := len(k.p.batch)
 	lanes := make([]string, 4)
 	for lane := range lanes {
-		if lane > 0 {
-			k.nextPosition(t, lane)
-		}
-		inside, address := k.pixel(t, lane, at)
-		if mask := k.inside(&k.sides[1], lane); mask != "" {
-			inside += " && " + mask
-		}
-		t.line("let v%d = select(%s(), %s, %s);", lane, held(k.sum), number(a.dtype, r.element(a.slot, a.dtype, address)), inside)
-		lanes[lane] = fmt.Sprintf("v%d", lane)
+		lanes[lane] = fmt.Sprintf("element_b(place_b(%sx%d + %du), x%d)", k.arguments(), nb+1, lane, nb)
 	}
-	t.line("return %s(%s, %s, %s, %s);\n}", quad(k.sum), lanes[0], lanes[1], lanes[2], lanes[3])
+	t.line("fn load_b(%s) -> %s {\nreturn %s(%s);\n}", k.formals(), quad(k.sum), quad(k.sum), strings.Join(lanes, ", "))
+}
+
+// splitDepth returns the tap and the channel of an element of K.
+func (k *productKernel) splitDepth(deep string) (tap, channel string) {
+	im := k.p.image
+	if im.tapsFirst {
+		channels := word(k.imageWord + 2*len(im.window))
+		return fmt.Sprintf("(%s) / %s", deep, channels), fmt.Sprintf("(%s) %% %s", deep, channels)
+	}
+	taps := im.window.Len()
+	return fmt.Sprintf("(%s) %% %du", deep, taps), fmt.Sprintf("(%s) / %du", deep, taps)
+}
+
+// writePlace prints place_b. A Place's f… are, along the spatial axes, where the first tap of the window meets the image, or of
+// a transposed convolution that position before it is divided by the stride.
+func (k *productKernel) writePlace(t *text, at place) {
+	im, c := k.p.image, k.p.image.kernel
+	formals := strings.Split(k.formals(), ", ")
+	t.line("fn place_b(%s, column: u32) -> Place {", strings.Join(formals[:len(k.p.batch)], ", "))
+	k.positions(t, "column")
+	t.line("let channel = x1 * %s;", word(k.imageWord+2*len(im.window)))
+	terms := []string{at.offset(), "x0 * " + at.stride(0), "channel * " + at.stride(1)}
+	fields := ""
+	for s := range im.window {
+		if c.Transposed {
+			t.line("let f%d = p%d_0 + %du;", s, s, uint32(c.Pad[s]))
+		} else {
+			t.line("let f%d = p%d_0 * %du - %du;", s, s, c.Stride[s], uint32(c.Pad[s]))
+			terms = append(terms, fmt.Sprintf("f%d * %s", s, at.stride(2+s)))
+		}
+		fields += fmt.Sprintf(", f%d", s)
+	}
+	t.line("return Place(%s%s);\n}", strings.Join(terms, " + "), fields)
+}
+
+// writeTap prints tap_b.
+func (k *productKernel) writeTap(t *text, at place) {
+	im, c := k.p.image, k.p.image.kernel
+	t.line("fn tap_b(place: Place, tap: u32) -> vec2<u32> {")
+	t.line("var rest = tap;\nvar at = place.at;\nvar inside = true;")
+	for s := len(im.window) - 1; s >= 0; s-- {
+		if s > 0 {
+			t.line("let t%d = rest %% %du * %du;\nrest = rest / %du;", s, im.window[s], c.Dilation[s], im.window[s])
+		} else {
+			t.line("let t0 = rest * %du;", c.Dilation[s])
+		}
+		step := fmt.Sprintf("t%d", s)
+		if c.Transposed {
+			t.line("let g%d = place.f%d - t%d;\nlet f%d = g%d / %du;", s, s, s, s, s, c.Stride[s])
+			t.line("inside = inside && g%d == f%d * %du && g%d < 0x80000000u;", s, s, c.Stride[s], s)
+			step = fmt.Sprintf("f%d", s)
+		} else {
+			t.line("let f%d = place.f%d + t%d;", s, s, s)
+		}
+		t.line("inside = inside && f%d < %s;", s, k.extent(s, true))
+		t.line("at += %s * %s;", step, at.stride(2+s))
+	}
+	t.line("return vec2<u32>(at, u32(inside));\n}")
 }
 
 // number returns an element as a factor.
@@ -221,38 +314,6 @@ func (k *productKernel) positions(t *text, position string) {
 		t.line("let p%d_0 = position %% %s; position = position / %s;", s, k.extent(s, false), k.extent(s, false))
 	}
 	t.line("let p0_0 = position;")
-}
-
-// nextPosition prints the coordinates of the position after that of the lane before.
-func (k *productKernel) nextPosition(t *text, lane int) {
-	last := len(k.p.image.window) - 1
-	t.line("let q%d_%d = p%d_%d + 1u;", last, lane, last, lane-1)
-	for s := last; s > 0; s-- {
-		t.line("let full%d_%d = q%d_%d == %s;", s, lane, s, lane, k.extent(s, false))
-		t.line("let p%d_%d = select(q%d_%d, 0u, full%d_%d);", s, lane, s, lane, s, lane)
-		t.line("let q%d_%d = p%d_%d + u32(full%d_%d);", s-1, lane, s-1, lane-1, s, lane)
-	}
-	t.line("let p0_%d = q0_%d;", lane, lane)
-}
-
-// pixel prints where the tap of the window meets the image, for the position of a lane, and returns the condition under
-// which it does, and the element's position in memory.
-func (k *productKernel) pixel(t *text, lane int, at place) (inside, address string) {
-	c := k.p.image.kernel
-	t.line("var at%d = channel;\nvar inside%d = true;", lane, lane)
-	for s := range c.Stride {
-		f := fmt.Sprintf("f%d_%d", s, lane)
-		if !c.Transposed {
-			t.line("let %s = p%d_%d * %du + t%d * %du - %du;", f, s, lane, c.Stride[s], s, c.Dilation[s], uint32(c.Pad[s]))
-		} else {
-			t.line("let g%s = p%d_%d + %du - t%d * %du;", f, s, lane, uint32(c.Pad[s]), s, c.Dilation[s])
-			t.line("let %s = g%s / %du;", f, f, c.Stride[s])
-			t.line("inside%d = inside%d && g%s == %s * %du && g%s < 0x80000000u;", lane, lane, f, f, c.Stride[s], f)
-		}
-		t.line("inside%d = inside%d && %s < %s;", lane, lane, f, k.extent(s, true))
-		t.line("at%d += %s * %s;", lane, f, at.stride(2+s))
-	}
-	return fmt.Sprintf("inside%d", lane), fmt.Sprintf("at%d", lane)
 }
 
 // writeScattered prints the function finish for operands whose positions are not those of one axis: element by element.

@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -27,9 +28,14 @@ func TestConvPresets(t *testing.T) {
 		{"tile, scattered", plain, [2]int{3, 2}, true, choice{tile: tinyTile}},
 		{"tile, groups, sliced", grouped, [2]int{3, 3}, false, choice{tile: tinyTile, slices: 2}},
 		{"tile, transposed, scattered, sliced", transposed, [2]int{2, 3}, true, choice{tile: tinyTile, slices: 2}},
-		{"line, transposed", transposed, [2]int{2, 3}, false, choice{line: line{rows: 8, columns: 8, steps: 2}}},
+		{"line, transposed", transposed, [2]int{2, 3}, false, choice{line: line{rows: 8, columns: 8, each: 1, steps: 2}}},
 		{"direct, groups", grouped, [2]int{3, 3}, false, choice{direct: 4}},
 		{"direct, scattered, sliced", plain, [2]int{3, 2}, true, choice{direct: 1, slices: 2}},
+		{"taps first", plain, [2]int{3, 2}, false, choice{tile: tinyTile}},
+		{"taps first, groups, sliced", grouped, [2]int{3, 3}, false, choice{tile: tile{rows: 8, columns: 32, depth: 16, m: 4, n: 4, loop: loadAhead, unroll: true}, slices: 2}},
+		{"taps first, transposed, scattered", transposed, [2]int{2, 3}, true, choice{tile: tile{rows: 16, columns: 32, depth: 8, m: 4, n: 4, loop: loadTwice}}},
+		{"taps first, deep", grouped, [2]int{3, 2}, false, choice{tile: tile{rows: 8, columns: 32, depth: 32, m: 4, n: 4}}},
+		{"taps first, direct", plain, [2]int{3, 2}, false, choice{direct: 4}},
 		{"pixels", pixels, [2]int{1, 1}, false, choice{tile: tinyTile}},
 		{"pixels, scattered", pixels, [2]int{1, 1}, true, choice{direct: 16}},
 	} {
@@ -37,15 +43,36 @@ func TestConvPresets(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
+			taps := strings.HasPrefix(c.name, "taps first")
 			for _, channels := range []int{6, 4} { // one kernel for both
-				testConvolution(t, e, &c.conv, channels, c.window, c.scattered, c.choice)
+				if taps {
+					channels *= 2 * tapChannel
+				}
+				testConvolution(t, e, &c.conv, channels, c.window, taps, c.scattered, c.choice)
 			}
 		})
 	}
 }
 
+// TestConvDepthwise tries convolutions of each channel by itself.
+func TestConvDepthwise(t *testing.T) {
+	e := openTest(t)
+	for _, c := range []struct {
+		conv      backend.Conv
+		window    [2]int
+		scattered bool
+	}{
+		{backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}, Groups: 8}, [2]int{3, 3}, false},
+		{backend.Conv{Stride: []int{2, 3}, Dilation: []int{2, 1}, Pad: []int{1, 2}, Groups: 8}, [2]int{2, 5}, true},
+		{backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 2}, Pad: []int{0, 3}, Groups: 8}, [2]int{1, 2}, false},
+		{backend.Conv{Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{3, 3}, Groups: 8}, [2]int{4, 8}, false},
+	} {
+		testConvolution(t, e, &c.conv, 8, c.window, false, c.scattered, choice{})
+	}
+}
+
 // testConvolution compares a convolution with its definition.
-func testConvolution(t *testing.T, e *engine, k *backend.Conv, in int, window [2]int, scattered bool, c choice) {
+func testConvolution(t *testing.T, e *engine, k *backend.Conv, in int, window [2]int, taps, scattered bool, c choice) {
 	t.Helper()
 	const d, batch, out, height, width = ops.Float32, 2, 8, 5, 9
 	var post ops.Builder
@@ -81,8 +108,15 @@ func testConvolution(t *testing.T, e *engine, k *backend.Conv, in int, window [2
 	if err := checkConv(&s, k); err != nil {
 		t.Fatal(err)
 	}
+	p := newConvolution(&s, k)
+	p.image.tapsFirst = taps
 	e.mu.Lock()
-	err := e.convolve(newConvolution(&s, k), k, func(p *product) choice { return c.sized(p) })
+	var err error
+	if depthwise(&s, k) {
+		err = e.lowerConv(&s, k)
+	} else {
+		err = e.convolve(p, k, func(p *product) choice { return c.sized(p) })
+	}
 	e.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ type engine struct {
 	info driver.Info
 
 	flushes bool // subnormal float32 numbers are taken for 0
+	unpacks bool // unpack2x16float is right for all numbers
 
 	life context.Context // ends with Close
 	end  context.CancelFunc

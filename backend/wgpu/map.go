@@ -152,7 +152,7 @@ func (d *domain) appendKey(b []byte) []byte {
 		}
 	}
 	for _, s := range d.slots {
-		b = append(b, flag(s.wide)|flag(s.write)<<1|flag(s.atomic)<<2)
+		b = append(b, flag(s.wide)|flag(s.write)<<1|flag(s.atomic)<<2|flag(s.pair)<<3)
 	}
 	return b
 }

@@ -17,6 +17,10 @@ type factor struct {
 	first  int  // its inputs are those of the kernel from this number on
 	lanes  int  // 4, or 1 where a kernel takes elements one by one
 	across bool // the four lie along K, of one row of A or column of B; else they are of neighbouring rows or columns
+
+	// raw says that a tile keeps what it has loaded as words until it stores it in workgroup memory. Converting waits for the
+	// memory, and doubles what is kept.
+	raw bool
 }
 
 // A productKernel is one variant of a product: for its programs, a number of batch axes, classes of operands and a choice.
@@ -28,6 +32,7 @@ type productKernel struct {
 	sum    ops.DType // what sums are held in
 	mask   mask
 	sliced bool // the last batch axis counts slices of K
+	unpack bool // see reader
 	sides  [2]factor
 
 	// Words of the parameters.
@@ -71,6 +76,7 @@ func (p *product) across(list []backend.Operand, left bool) bool {
 // launchProduct records the kernel of a choice.
 func (e *engine) launchProduct(p *product, c choice, key []byte) error {
 	k := newProductKernel(p, c)
+	k.unpack = e.unpacks
 	total := c.groups(p)
 	grid := e.grid(total)
 	k.parameters(total, int(grid[0]))
@@ -113,7 +119,23 @@ func newProductKernel(p *product, c choice) *productKernel {
 	if p.image != nil {
 		k.single(len(p.left))
 	}
+	if c.direct == 0 {
+		k.pairs()
+	}
+	for i := range k.sides {
+		k.sides[i].raw = c.tile.rows > 0 && k.halves(&k.sides[i])
+	}
 	return k
+}
+
+// halves reports whether all inputs of a side are loaded as pairs of words.
+func (k *productKernel) halves(f *factor) bool {
+	for i := range f.e.In {
+		if a := &k.in[f.first+i]; a.slot < 0 || !k.slots[a.slot].pair {
+			return false
+		}
+	}
+	return len(f.e.In) > 0
 }
 
 func (k *productKernel) parameters(total, columns int) {
@@ -142,7 +164,7 @@ func (k *productKernel) parameters(total, columns int) {
 
 // appendKey appends what tells variants of one MatMul apart.
 func (k *productKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(k.p.batch)), byte(len(k.block.words)), byte(k.line.rows), byte(k.line.columns), byte(k.line.steps), byte(k.mask), flag(k.sliced), byte(k.direct))
+	b = append(b, byte(len(k.p.batch)), byte(len(k.block.words)), byte(k.line.rows), byte(k.line.columns), byte(k.line.each), byte(k.line.steps), byte(k.mask), flag(k.sliced), byte(k.direct))
 	for _, n := range []int{k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
 		b = append(b, byte(n), byte(n>>8))
 	}
@@ -210,18 +232,29 @@ func (k *productKernel) arguments() string {
 	return s.String()
 }
 
-// writeLoad prints the function load_a or load_b: four elements of a factor, or one, at the batch coordinates and two
-// more; 0 beyond K where a kernel reaches there.
+// writeLoad prints the functions that load four elements of a factor, or one: take_a or take_b, given the positions of its
+// inputs in memory or their words, and where there is no tile load_a or load_b, given the batch coordinates and two more. They give 0 beyond
+// K where a kernel reaches there.
 func (k *productKernel) writeLoad(t *text, f *factor) error {
 	of := quad(k.sum)
 	if f.lanes == 1 {
 		of = held(k.sum)
 	}
-	t.line("fn load_%s(%s) -> %s {", f.name, k.formals(), of)
-	r := reader{domain: &k.domain, places: k.places}
+	r := reader{domain: &k.domain, places: k.places, unpack: k.unpack, given: f.raw}
+	var formals, found strings.Builder
 	for i := range f.e.In {
-		r.address(t, f.first+i, fmt.Sprintf("i%d", f.first+i), &k.in[f.first+i])
+		n := f.first + i
+		t.line("fn at_%d(%s) -> u32 {", n, k.formals())
+		r.address(t, n, "at", &k.in[n])
+		t.line("return at;\n}")
+		if f.raw {
+			fmt.Fprintf(&formals, "w%d: vec2<u32>, ", n)
+		} else {
+			fmt.Fprintf(&formals, "i%d: u32, ", n)
+		}
+		fmt.Fprintf(&found, "at_%d(%s), ", n, k.coordinates())
 	}
+	t.line("fn take_%s(%sk: u32) -> %s {", f.name, &formals, of)
 	b := newBody(f.e, f.lanes, k.constWord)
 	b.load = func(t *text, i int, d ops.DType, lane int) string {
 		if f.lanes == 1 {
@@ -248,21 +281,35 @@ func (k *productKernel) writeLoad(t *text, f *factor) error {
 		lanes[j] = v
 	}
 	t.line("return %s(%s);\n}", of, strings.Join(lanes, ", "))
+	if k.tile.rows > 0 {
+		return nil
+	}
+	deep := len(k.p.batch)
+	if f.across {
+		deep++
+	}
+	t.line("fn load_%s(%s) -> %s {\nreturn take_%s(%sx%d);\n}", f.name, k.formals(), of, f.name, &found, deep)
 	return nil
 }
 
-// inside returns the condition under which a lane of a load is not beyond K, or "" if none is.
+// coordinates are the arguments of a function whose parameters are formals, inside another.
+func (k *productKernel) coordinates() string {
+	list := make([]string, len(k.shape))
+	for i := range list {
+		list[i] = fmt.Sprintf("x%d", i)
+	}
+	return strings.Join(list, ", ")
+}
+
+// inside returns the condition under which a lane of a load at element k is not beyond K, or "" if none is.
 func (k *productKernel) inside(f *factor, lane int) string {
-	nb := len(k.p.batch)
 	switch {
 	case k.mask == maskNone:
 		return ""
-	case !f.across:
-		return fmt.Sprintf("x%d < %s", nb, word(k.sizes[2]))
-	case k.mask == maskQuad:
-		return fmt.Sprintf("x%d < %s", nb+1, word(k.sizes[2]))
+	case !f.across || k.mask == maskQuad:
+		return fmt.Sprintf("k < %s", word(k.sizes[2]))
 	}
-	return fmt.Sprintf("x%d + %du < %s", nb+1, lane, word(k.sizes[2]))
+	return fmt.Sprintf("k + %du < %s", lane, word(k.sizes[2]))
 }
 
 // writeFinish prints the function finish, which runs Post on four neighbouring sums of a row and stores the results.

@@ -1,6 +1,8 @@
 package wgpu
 
 import (
+	"math"
+
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 	"github.com/weft-go/weft/ops"
 )
@@ -27,12 +29,32 @@ func (c tile) threads() int { return c.rows / c.m * (c.columns / c.n) }
 
 // The presets, by what they are for.
 var (
-	largeTile  = tile{rows: 128, columns: 128, depth: 16, m: 8, n: 8, loop: loadAhead}
-	middleTile = tile{rows: 64, columns: 64, depth: 16, m: 4, n: 4, loop: loadAhead}
+	largeTile  = tile{rows: 128, columns: 128, depth: 16, m: 8, n: 8, loop: loadAhead, unroll: true}
+	middleTile = tile{rows: 64, columns: 64, depth: 16, m: 4, n: 4, loop: loadAhead, unroll: true}
 	smallTile  = tile{rows: 32, columns: 32, depth: 16, m: 4, n: 4}
 	tinyTile   = tile{rows: 16, columns: 16, depth: 8, m: 4, n: 4}
 	flatTile   = tile{rows: 32, columns: 64, depth: 32, m: 4, n: 4, loop: loadAhead} // for few rows
 )
+
+// A rated tile is one whose speed was measured.
+type rated struct {
+	tile
+	rate float64 // multiplications in a microsecond where there are many workgroups, in millions
+	fill float64 // workgroups that it takes for that
+}
+
+// ratedTiles were measured on an NVIDIA H200 (BenchmarkTiles).
+var ratedTiles = []rated{
+	{largeTile, 22, 170},
+	{tile{rows: 64, columns: 128, depth: 16, m: 8, n: 8, loop: loadAhead, unroll: true}, 19.5, 175},
+	{tile{rows: 64, columns: 64, depth: 16, m: 8, n: 4, loop: loadAhead, unroll: true}, 19, 330},
+	{tile{rows: 32, columns: 128, depth: 16, m: 8, n: 4, loop: loadAhead, unroll: true}, 15, 270},
+	{tile{rows: 32, columns: 64, depth: 32, m: 4, n: 4, loop: loadAhead, unroll: true}, 13, 270},
+	{tile{rows: 32, columns: 32, depth: 16, m: 4, n: 4, loop: loadAhead, unroll: true}, 10, 440},
+}
+
+// largeTwice is a little faster than largeTile where the rows of B lie in memory, and slower where its columns do.
+var largeTwice = tile{rows: 128, columns: 128, depth: 16, m: 8, n: 8, loop: loadTwice, unroll: true}
 
 // fewRows is how many rows a product may have whose threads each take all of them, and share out K.
 const fewRows = 8
@@ -42,6 +64,7 @@ const fewRows = 8
 type line struct {
 	rows    int // that every thread sums: 1, 2, 4 or 8
 	columns int // groups of four columns
+	each    int // columns that a thread sums, where those of B lie in memory: 1, 2 or 4
 	steps   int // loads along K that a thread has under way at a time
 }
 
@@ -49,8 +72,10 @@ const lineThreads = 256
 
 // The presets where the rows of B lie in memory, and where its columns do: neighbouring threads read neighbouring words.
 var (
-	lineAlong  = line{columns: 8, steps: 1}
-	lineAcross = line{columns: 2, steps: 4}
+	lineAlong  = line{columns: 4, each: 1, steps: 2}
+	lineAcross = line{columns: 2, each: 1, steps: 2}
+	lineBlock  = line{columns: 8, each: 4, steps: 2} // the same for several rows, with many columns
+	lineShort  = line{columns: 2, each: 2, steps: 2} // and with few
 )
 
 // A choice is a kernel for a product: a tile, a line if that has rows, or where direct is not 0 one in which each thread
@@ -71,7 +96,7 @@ type choice struct {
 const (
 	directDepth   = 64
 	directWork    = 1 << 20 // multiplications on a CPU
-	directSize    = 64 * 64
+	directSize    = 32 * 32
 	directThreads = 64
 )
 
@@ -88,7 +113,8 @@ func directRows(p *product) int {
 // element of K, and software Vulkan miscounts beyond 65,535 trips an invocation.
 const (
 	busyGroups = 256
-	leastSlice = 128
+	busyLines  = 64
+	leastSlice = 512
 	mostSlices = 64
 	mostTrips  = 32 << 10
 )
@@ -102,14 +128,65 @@ func (e *engine) plan(p *product) choice {
 	case p.k <= directDepth && (p.m*p.n < directSize || p.m <= fewRows):
 		c.direct = directRows(p)
 	case p.m <= fewRows && p.acc != ops.Int64:
-		c.line = pickLine(p)
+		c.line = e.pickLine(p)
+	case e.info.VendorID == nvidia:
+		c.tile, c.slices = e.rateTiles(p)
+		return c.sized(p)
 	default:
 		c.tile = e.pickTile(p)
 	}
-	if groups := c.groups(p); groups < busyGroups && e.info.Type != driver.Software {
-		c.slices = min(busyGroups/groups, p.k/leastSlice, mostSlices)
+	busy := busyGroups
+	if c.line.rows > 0 {
+		busy = busyLines
+	}
+	if groups := c.groups(p); groups < busy && e.info.Type != driver.Software {
+		c.slices = min(busy/groups, p.k/leastSlice, mostSlices)
 	}
 	return c.sized(p)
+}
+
+// nvidia is the maker's number in PCI.
+const nvidia = 0x10de
+
+// What slices cost: a kernel more, and the memory that the sums go through.
+const (
+	sliceTime  = 7   // microseconds
+	sliceBytes = 1e6 // in a microsecond
+)
+
+// rateTiles chooses the tile, and the slices, that take the least time by what was measured.
+func (e *engine) rateTiles(p *product) (best tile, slices int) {
+	least := math.Inf(1)
+	for _, t := range ratedTiles {
+		if !e.fits(p, t.tile) {
+			continue
+		}
+		c := choice{tile: t.tile}
+		groups := c.groups(p)
+		work := float64(groups*t.rows*t.columns) * float64(p.k) / 1e6
+		for n := 1; n == 1 || n <= min(mostSlices, p.k/leastSlice); n *= 2 {
+			cost := work / (t.rate * min(1, float64(groups*n)/t.fill))
+			if n > 1 {
+				cost += sliceTime + float64(2*n*p.batch.Len()*p.m*p.n*summed(p.acc).Size())/sliceBytes
+			}
+			if cost < least {
+				least, best, slices = cost, t.tile, n
+			}
+		}
+	}
+	switch {
+	case slices == 0:
+		return smallTile, 1
+	case best == largeTile && p.image == nil && !p.across(p.right, false) && e.fits(p, largeTwice):
+		best = largeTwice
+	}
+	return best, slices
+}
+
+// fits reports whether the device can run a tile for a product. One of Int64 takes four times the registers.
+func (e *engine) fits(p *product, t tile) bool {
+	return t.memory(summed(p.acc)) <= int(e.info.Limits.WorkgroupMemory) && t.threads() <= int(e.info.Limits.Invocations) &&
+		(p.acc != ops.Int64 || t.m*t.n <= 16)
 }
 
 // sized fills in how deep a step of the kernel is, and evens out the slices, of which there must be enough for a device
@@ -122,7 +199,9 @@ func (c choice) sized(p *product) choice {
 		c.depth = 1
 	case c.line.rows > 0:
 		c.depth = lineThreads / c.line.columns * c.line.steps
-		if !p.across(p.right, false) {
+		if p.across(p.right, false) {
+			c.depth *= c.line.each
+		} else {
 			c.depth *= 4
 		}
 		most *= c.depth
@@ -162,31 +241,45 @@ func (c choice) width() int {
 }
 
 // pickLine chooses the line of a product with few rows.
-func pickLine(p *product) line {
+func (e *engine) pickLine(p *product) line {
 	l := lineAlong
-	if p.across(p.right, false) {
+	switch across := p.across(p.right, false); {
+	case across && p.m > 2 && p.batch.Len()*p.n >= busyLines*4*lineBlock.columns:
+		l = lineBlock
+	case across && p.m > 2:
+		l = lineShort
+	case across:
 		l = lineAcross
 	}
 	l.rows = 1
 	for l.rows < p.m {
 		l.rows *= 2
 	}
+	for l.each > 1 && l.memory(summed(p.acc)) > int(e.info.Limits.WorkgroupMemory) {
+		l.each /= 2
+	}
 	return l
 }
 
+// memory returns the bytes of workgroup memory of a line, at most.
+func (l line) memory(d ops.DType) int { return l.rows * max(l.each, 2) * lineThreads * d.Size() }
+
 // pickTile chooses the largest tile that leaves no large part of the GPU idle and fits its limits.
 func (e *engine) pickTile(p *product) tile {
-	fits := func(c tile) bool {
-		return c.memory(summed(p.acc)) <= int(e.info.Limits.WorkgroupMemory) && c.threads() <= int(e.info.Limits.Invocations)
-	}
+	t := e.pickPreset(p)
+	t.unroll = t.unroll && e.info.Type != driver.Software // which compiles for longer than it then saves
+	return t
+}
+
+func (e *engine) pickPreset(p *product) tile {
 	switch {
 	case p.m <= 16 && p.n <= 16:
 		return tinyTile
-	case p.m <= 32 && p.n <= 32 || !fits(middleTile):
+	case p.m <= 32 && p.n <= 32 || !e.fits(p, middleTile):
 		return smallTile
-	case p.m <= 32 && fits(flatTile):
+	case p.m <= 32 && e.fits(p, flatTile):
 		return flatTile
-	case choice{tile: largeTile}.groups(p) >= busyGroups/2 && p.acc != ops.Int64 && fits(largeTile):
+	case choice{tile: largeTile}.groups(p) >= busyGroups/2 && e.fits(p, largeTile):
 		return largeTile
 	}
 	return middleTile

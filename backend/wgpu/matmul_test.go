@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -87,6 +88,11 @@ func TestMatMulPresets(t *testing.T) {
 		{name: "large", choice: choice{tile: largeTile}, long: true},
 		{name: "loaded twice", choice: choice{tile: tile{rows: 16, columns: 16, depth: 8, m: 4, n: 4, loop: loadTwice}}},
 		{name: "written out", choice: choice{tile: tile{rows: 16, columns: 32, depth: 4, m: 4, n: 8, unroll: true}}, long: true},
+		{name: "large, loaded twice", choice: choice{tile: tile{rows: 64, columns: 128, depth: 8, m: 16, n: 8, loop: loadTwice, unroll: true}}, long: true},
+		{name: "flat", choice: choice{tile: tile{rows: 32, columns: 128, depth: 16, m: 8, n: 4, loop: loadAhead, unroll: true}}},
+		{name: "deep", choice: choice{tile: tile{rows: 32, columns: 64, depth: 32, m: 4, n: 4, loop: loadAhead, unroll: true}}, long: true},
+		{name: "line of 4, two columns", choice: choice{line: line{rows: 4, columns: 4, each: 2, steps: 1}}},
+		{name: "line of 8, four columns", choice: choice{line: line{rows: 8, columns: 4, each: 4, steps: 2}}, long: true},
 		{name: "line of 1", choice: choice{line: line{rows: 1}}, long: true},
 		{name: "line of 4", choice: choice{line: line{rows: 4}}},
 		{name: "line of 8", choice: choice{line: line{rows: 8}}, long: true},
@@ -100,24 +106,29 @@ func TestMatMulPresets(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			testChoice(t, e, c.choice, ops.Float32, false, 0)
-			testChoice(t, e, c.choice, ops.Float16, true, 3)
+			testChoice(t, e, c.choice, ops.Float32, 1, 0)
+			testChoice(t, e, c.choice, ops.Float32, 4, 2)
+			testChoice(t, e, c.choice, ops.Float16, 4, 3)
+			testChoice(t, e, c.choice, ops.Float16, 8, 1)
 			if testing.Short() {
 				return
 			}
 			for turn := range 4 {
-				testChoice(t, e, c.choice, ops.Float32, true, turn)
-				testChoice(t, e, c.choice, ops.Uint8, turn < 2, 3-turn)
+				testChoice(t, e, c.choice, ops.Float32, 4, turn)
+				testChoice(t, e, c.choice, ops.BFloat16, 8, turn)
+				testChoice(t, e, c.choice, ops.Float16, 1, turn)
+				testChoice(t, e, c.choice, ops.Uint8, 1+turn/2*3, 3-turn)
 			}
 			if c.line.rows == 0 && c.tile.rows < 128 {
-				testChoice(t, e, c.choice, ops.Int64, false, 2)
+				testChoice(t, e, c.choice, ops.Int64, 1, 2)
 			}
 		})
 	}
 }
 
-// testChoice compares a product by the kernel of a choice with its definition. turn says which operands are transposed.
-func testChoice(t *testing.T, e *engine, c choice, d ops.DType, aligned bool, turn int) {
+// testChoice compares a product by the kernel of a choice with its definition. Extents that operands may lie along in memory are
+// multiples of align; turn says which operands are transposed.
+func testChoice(t *testing.T, e *engine, c choice, d ops.DType, align, turn int) {
 	t.Helper()
 	batch, m, n, k := 2, c.tile.rows+5, c.tile.columns+3, 2*c.tile.depth+1
 	switch {
@@ -126,8 +137,11 @@ func testChoice(t *testing.T, e *engine, c choice, d ops.DType, aligned bool, tu
 	case c.direct > 0:
 		m, n, k = 5, 7, 19
 	}
-	if aligned {
-		n, k = ceil(n, 4)*4, ceil(k, 64)*64
+	if align > 1 {
+		n, k = ceil(n, align)*align, ceil(k, 64)*64
+	}
+	if align > 4 && c.line.rows == 0 {
+		m = ceil(m, align) * align
 	}
 	signed := d.Signed() || d.IsFloat()
 	x, y, z := numbers(batch*m*k, 1, signed), numbers(batch*k*n, 2, signed), numbers(n, 3, signed)
@@ -139,8 +153,8 @@ func testChoice(t *testing.T, e *engine, c choice, d ops.DType, aligned bool, tu
 	}
 	kernel := plainMatMul(d, true)
 	p := newProduct(&s, kernel)
-	if c.line.rows > 0 {
-		c.line = pickLine(p)
+	if c.line.rows > 0 && c.line.columns == 0 {
+		c.line = e.pickLine(p)
 	}
 	c = c.sized(p)
 	e.mu.Lock()
@@ -150,13 +164,15 @@ func testChoice(t *testing.T, e *engine, c choice, d ops.DType, aligned bool, tu
 		t.Fatal(err)
 	}
 	got := download(t, e, d, out)
+	rounded := func(v int) int { return int(ops.IntValue(ops.Int64, int64(v)).Convert(d).Convert(ops.Int64).I) }
 	for i := range got {
 		b, row, column := i/(m*n), i/n%m, i%n
-		sum := z[column]
+		sum := 0
 		for l := range k {
 			sum += x[at(b, row, l, m, k, turn&1 != 0)] * y[at(b, l, column, k, n, turn&2 != 0)]
 		}
-		want := int(ops.IntValue(ops.Int64, int64(sum)).Convert(d).Convert(ops.Int64).I)
+		sum = rounded(sum) + z[column]
+		want := rounded(sum)
 		if got[i] != want {
 			t.Errorf("%+v of %s: [%d %d]·[%d %d], turned %d: element [%d %d %d] is %d, want %d", c, d, m, k, k, n, turn, b, row, column, got[i], want)
 			return
@@ -178,6 +194,41 @@ func at(b, i, j, rows, columns int, turned bool) int {
 		return (b*columns+j)*rows + i
 	}
 	return (b*rows+i)*columns + j
+}
+
+// TestMatMulRated tests the choices for an NVIDIA GPU: each was the fastest that was measured, or nearly.
+func TestMatMulRated(t *testing.T) {
+	e := openTest(t)
+	e.info.VendorID, e.info.Type, e.info.Limits.WorkgroupMemory = nvidia, driver.Discrete, 48<<10
+	b := upload(t, e, ops.Float32, []int{0})
+	for _, c := range []struct {
+		batch, m, n, k int
+		turned         bool
+		rows, columns  int
+		loop           loop
+		slices         int
+	}{
+		{1, 4096, 4096, 4096, false, 128, 128, loadTwice, 1},
+		{1, 4096, 4096, 4096, true, 128, 128, loadAhead, 1},
+		{1, 2048, 2048, 2048, false, 128, 128, loadTwice, 1},
+		{1, 1024, 1024, 1024, false, 64, 64, loadAhead, 1},
+		{1, 512, 512, 512, false, 32, 64, loadAhead, 1},
+		{64, 512, 512, 512, false, 128, 128, loadTwice, 1},
+		{4096, 32, 32, 32, false, 32, 32, loadAhead, 1},
+		{1, 32, 4096, 4096, false, 32, 128, loadAhead, 8},
+		{1, 256, 256, 16384, false, 64, 128, loadAhead, 32},
+	} {
+		shape := backend.Shape{c.batch, c.m, c.n}
+		k := plainMatMul(ops.Float32, false)
+		p := newProduct(&backend.Step{
+			Kernel: k, Shape: shape, Out: []backend.Operand{{Buf: b, DType: ops.Float32, Layout: backend.Dense(shape)}},
+			In: []backend.Operand{matrices(b, ops.Float32, c.batch, c.m, c.k, false), matrices(b, ops.Float32, c.batch, c.k, c.n, c.turned)},
+		}, k)
+		got := e.plan(p)
+		if g := got.tile; g.rows != c.rows || g.columns != c.columns || g.loop != c.loop || got.slices != c.slices {
+			t.Errorf("%d×[%d %d]·[%d %d], turned %t: %+v, want %d×%d, loop %d, slices %d", c.batch, c.m, c.k, c.k, c.n, c.turned, got, c.rows, c.columns, c.loop, c.slices)
+		}
+	}
 }
 
 // TestMatMulBool tests that a product of Bool is the or of ands.

@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-go/weft/ops"
 )
@@ -34,25 +35,34 @@ return array<vec2<u32>, 4>(add64_(c[0], mul64_(a, b[0])), add64_(c[1], mul64_(a,
 }
 `
 
-// A panel is a factor's part of a tile in workgroup memory, as quads of neighbouring rows of A or columns of B, those of one
-// element of K after another.
+// A panel is a factor's part of a tile in workgroup memory: for each element of K the quads of neighbouring rows of A or
+// columns of B. Threads load units: a quad each, or a pixel. Where four elements lie side by side along K, a unit is of one row
+// or column, and goes to four quads.
 type panel struct {
 	*factor
-	extent int // rows or columns
-	pitch  int // quads from one element of K to the next
-	units  int // that threads load: a quad, or a square of sixteen elements that turns its quads
+	origin string // name of the tile's first row or column
+	extent int    // rows or columns
+	pitch  int    // quads from one element of K to the next
+	units  int
 	each   int // units a thread loads
+
+	// A unit of an image is a pixel. The number of threads divides that of columns, or the other way round, so that a thread's are
+	// of the same few columns.
+	image  bool
+	places int // these columns
 }
 
-// panels returns the panels of the sides. What is turned when it is stored goes to an odd number of quads, so that threads
-// meet different banks.
+// panels returns the panels of the sides. What is spread over quads when it is stored goes to an odd number of them, so that
+// threads meet different banks.
 func (k *productKernel) panels() [2]panel {
 	var list [2]panel
 	for i, extent := range []int{k.tile.rows, k.tile.columns} {
-		p := panel{factor: &k.sides[i], extent: extent, pitch: extent / 4, units: extent / 4 * k.depth}
+		p := panel{factor: &k.sides[i], origin: [2]string{"first_row", "first_column"}[i], extent: extent, pitch: extent / 4, units: extent / 4 * k.depth}
 		if p.across {
-			p.units /= 4
 			p.pitch++
+		}
+		if i == 1 && k.p.image != nil {
+			p.image, p.units, p.places = true, extent*k.depth, max(1, extent/k.tile.threads())
 		}
 		p.each = ceil(p.units, k.tile.threads())
 		list[i] = p
@@ -62,25 +72,26 @@ func (k *productKernel) panels() [2]panel {
 
 // memory returns the bytes of workgroup memory of a tile, at most.
 func (c tile) memory(d ops.DType) int {
-	n := (c.rows/4 + 1 + c.columns/4 + 1) * c.depth * quadSize(d)
+	return (c.rows/4 + 1 + c.columns/4 + 1) * c.depth * quadSize(d) * c.copies()
+}
+
+// copies returns how many tiles are in workgroup memory.
+func (c tile) copies() int {
 	if c.loop == loadTwice {
-		n *= 2
+		return 2
 	}
-	return n
+	return 1
 }
 
 // writeTile prints the kernel of a tile, and returns the bytes of its workgroup memory.
 func (k *productKernel) writeTile(t *text) int {
 	sides := k.panels()
-	copies := 1
-	if k.tile.loop == loadTwice {
-		copies = 2
-	}
 	shared := 0
 	for _, p := range sides {
-		n := p.pitch * k.depth * copies
-		t.line("var<workgroup> tile_%s: array<%s, %d>;", p.name, quad(k.sum), n)
-		shared += n * quadSize(k.sum)
+		// An index of an array is checked, which costs nothing where it is a constant, and little where it is the same in
+		// all steps: so the array has an axis for each.
+		t.line("var<workgroup> tile_%s: array<array<array<%s, %d>, %d>, %d>;", p.name, quad(k.sum), p.pitch, k.depth, k.tile.copies())
+		shared += p.pitch * k.depth * k.tile.copies() * quadSize(k.sum)
 	}
 	if k.sum == ops.Int64 {
 		t.WriteString(int64Quads)
@@ -93,7 +104,7 @@ func (k *productKernel) writeTile(t *text) int {
 		}
 	}
 	for i := range sides {
-		sides[i].declare(t, k.tile.threads(), k.depth, quad(k.sum))
+		k.declare(t, &sides[i])
 	}
 	k.writeLoop(t, sides)
 	for i := range k.tile.m {
@@ -146,30 +157,60 @@ func (k *productKernel) place(t *text) {
 	t.line("let thread_column = thread %% %du;", across)
 }
 
-// declare prints the registers that a thread loads its units of a panel into, and where in the panel each is: quad
-// at_… along the rows or columns, element deep_… of K.
-func (p *panel) declare(t *text, threads, depth int, quad string) {
+// declare prints the registers that a thread loads its units of a panel into, and where in the panel each is: element
+// deep_… of K, and at_… along the rows or columns, a quad or one of them.
+func (k *productKernel) declare(t *text, p *panel) {
+	threads := k.tile.threads()
+	for i := range p.places {
+		t.line("let place%d = place_b(%sfirst_column + (thread + %du) %% %du);", i, k.arguments(), i*threads, p.extent)
+	}
 	for i := range p.each {
-		t.line("let unit_%s%d = thread + %du;", p.name, i, i*threads)
-		if p.across {
-			t.line("let deep_%s%d = unit_%s%d %% %du * 4u;", p.name, i, p.name, i, depth/4)
-			t.line("let at_%s%d = unit_%s%d / %du;", p.name, i, p.name, i, depth/4)
-		} else {
-			t.line("let deep_%s%d = unit_%s%d / %du;", p.name, i, p.name, i, p.extent/4)
-			t.line("let at_%s%d = unit_%s%d %% %du;", p.name, i, p.name, i, p.extent/4)
+		r := fmt.Sprintf("%s%d", p.name, i)
+		t.line("let unit_%s = thread + %du;", r, i*threads)
+		switch {
+		case p.image:
+			t.line("let deep_%s = unit_%s / %du;\nlet at_%s = unit_%s %% %du;", r, r, p.extent, r, r, p.extent)
+			t.line("var %s = %s();", r, held(k.sum))
+			continue
+		case p.across:
+			t.line("let deep_%s = unit_%s %% %du * 4u;\nlet at_%s = unit_%s / %du;", r, r, k.depth/4, r, r, k.depth/4)
+		default:
+			t.line("let deep_%s = unit_%s / %du;\nlet at_%s = unit_%s %% %du;", r, r, p.extent/4, r, r, p.extent/4)
 		}
-		for j := range p.quads() {
-			t.line("var %s%d_%d = %s();", p.name, i, j, quad)
+		if !p.raw {
+			t.line("var %s = %s();", r, quad(k.sum))
+		}
+		k.declareAddresses(t, p, r)
+	}
+}
+
+// declareAddresses prints where in memory unit r of a panel is, in each input.
+func (k *productKernel) declareAddresses(t *text, p *panel, r string) {
+	at := fmt.Sprintf("begin + deep_%s, %s + at_%s * 4u", r, p.origin, r)
+	if p.across {
+		at = fmt.Sprintf("%s + at_%s, begin + deep_%s", p.origin, r, r)
+	}
+	for i := range p.e.In {
+		t.line("var i%d_%s = at_%d(%s%s);", p.first+i, r, p.first+i, k.arguments(), at)
+		if p.raw {
+			t.line("var w%d_%s = vec2<u32>();", p.first+i, r)
 		}
 	}
 }
 
-// quads returns how many a unit has.
-func (p *panel) quads() int {
+// stride returns the expression of the distance of two neighbours along K in an input of a panel.
+func (k *productKernel) stride(p *panel, input int) string {
+	axis := len(k.p.batch)
 	if p.across {
-		return 4
+		axis++
 	}
-	return 1
+	switch a := &k.in[input]; {
+	case a.mode == modeOne, p.across && a.mode == modeSplat:
+		return "0u"
+	case p.across && a.mode == modeVector:
+		return "1u"
+	}
+	return k.places[input].stride(axis)
 }
 
 // guard prints the condition under which a thread has a unit i, where not all have.
@@ -183,34 +224,73 @@ func (p *panel) guard(t *text, i, threads int) {
 
 // load prints the loads of a thread's units, from element from of K on.
 func (k *productKernel) load(t *text, p *panel, from string) {
-	first := map[string]string{"a": "first_row", "b": "first_column"}[p.name]
+	if p.image {
+		k.loadPixels(t, p, from)
+		return
+	}
 	for i := range p.each {
+		r := fmt.Sprintf("%s%d", p.name, i)
 		p.guard(t, i, k.tile.threads())
-		for j := range p.quads() {
-			deep := fmt.Sprintf("%s + deep_%s%d", from, p.name, i)
-			side := fmt.Sprintf("%s + at_%s%d * 4u", first, p.name, i)
-			if p.across {
-				t.line("%s%d_%d = load_%s(%s%s + %du, %s);", p.name, i, j, p.name, k.arguments(), side, j, deep)
-			} else {
-				t.line("%s%d_%d = load_%s(%s%s, %s);", p.name, i, j, p.name, k.arguments(), deep, side)
+		if p.raw {
+			for j := range p.e.In {
+				n := p.first + j
+				t.line("w%d_%s = b%d[i%d_%s >> 2u];", n, r, k.in[n].slot, n, r)
 			}
+		} else {
+			t.line("%s = %s;", r, p.take(r, "i", from))
 		}
 		t.line("}")
+		for j := range p.e.In {
+			t.line("i%d_%s += %du * %s;", p.first+j, r, k.depth, k.stride(p, p.first+j))
+		}
 	}
 }
 
-// store prints the stores of a thread's units into workgroup memory, offset quads from its beginning.
-func (k *productKernel) store(t *text, p *panel, offset string) {
+// take returns the expression of unit r, loaded from element from of K on: of positions (i) or of words (w).
+func (p *panel) take(r, of, from string) string {
+	var given strings.Builder
+	for j := range p.e.In {
+		fmt.Fprintf(&given, "%s%d_%s, ", of, p.first+j, r)
+	}
+	return fmt.Sprintf("take_%s(%s%s + deep_%s)", p.name, &given, from, r)
+}
+
+// loadPixels is load for the panel of an image. Where the elements of K are channels of one tap, that is looked at once.
+func (k *productKernel) loadPixels(t *text, p *panel, from string) {
+	once := k.p.image.tapsFirst && tapChannel%k.depth == 0
+	if once {
+		tap, channel := k.splitDepth(from)
+		t.line("let channel = %s;", channel)
+		for i := range p.places {
+			t.line("let tap%d = tap_b(place%d, %s);", i, i, tap)
+		}
+	}
+	for i := range p.each {
+		p.guard(t, i, k.tile.threads())
+		if once {
+			t.line("b%d = pixel_b(tap%d, channel + deep_b%d);\n}", i, i%p.places, i)
+		} else {
+			t.line("b%d = element_b(place%d, %s + deep_b%d);\n}", i, i%p.places, from, i)
+		}
+	}
+}
+
+// store prints the stores of a thread's units, which were loaded from element from of K on, into a copy in workgroup memory.
+func (k *productKernel) store(t *text, p *panel, from, which string) {
 	for i := range p.each {
 		p.guard(t, i, k.tile.threads())
 		r := fmt.Sprintf("%s%d", p.name, i)
-		at := fmt.Sprintf("%sdeep_%s * %du + at_%s", offset, r, p.pitch, r)
-		if !p.across {
-			t.line("tile_%s[%s] = %s_0;", p.name, at, r)
-		} else {
+		if p.raw {
+			t.line("let %s = %s;", r, p.take(r, "w", from))
+		}
+		switch {
+		case p.image:
+			t.line("tile_%s[%s][deep_%s][at_%s / 4u][at_%s %% 4u] = %s;", p.name, which, r, r, r, r)
+		case !p.across:
+			t.line("tile_%s[%s][deep_%s][at_%s] = %s;", p.name, which, r, r, r)
+		default:
 			for j := range 4 {
-				t.line("tile_%s[%s + %du] = %s(%s_0[%d], %s_1[%d], %s_2[%d], %s_3[%d]);",
-					p.name, at, j*p.pitch, quad(k.sum), r, j, r, j, r, j, r, j)
+				t.line("tile_%s[%s][deep_%s + %du][at_%s / 4u][at_%s %% 4u] = %s[%d];", p.name, which, r, j, r, r, r, j)
 			}
 		}
 		t.line("}")
@@ -220,68 +300,70 @@ func (k *productKernel) store(t *text, p *panel, offset string) {
 // writeLoop prints the loop over K.
 func (k *productKernel) writeLoop(t *text, sides [2]panel) {
 	load := func(from string) { k.load(t, &sides[0], from); k.load(t, &sides[1], from) }
-	store := func(a, b string) { k.store(t, &sides[0], a); k.store(t, &sides[1], b) }
+	store := func(from, which string) { k.store(t, &sides[0], from, which); k.store(t, &sides[1], from, which) }
+	next := fmt.Sprintf("k + %du", k.depth)
 	loop := func(from string) { t.line("for (var k = %s; k < end; k += %du) {", from, k.depth) }
 	const wait = "workgroupBarrier();"
 	switch k.tile.loop {
 	case loadThenUse:
 		loop("begin")
 		load("k")
-		store("", "")
+		store("k", "0")
 		t.line(wait)
-		k.compute(t, sides, "", "")
+		k.compute(t, "0")
 		t.line(wait + "\n}")
 	case loadAhead:
+		t.line("{")
 		load("begin")
-		loop("begin")
-		store("", "")
-		t.line(wait)
-		t.line("if (k + %du < end) {", k.depth)
-		load(fmt.Sprintf("k + %du", k.depth))
 		t.line("}")
-		k.compute(t, sides, "", "")
+		loop("begin")
+		store("k", "0")
+		t.line(wait)
+		t.line("if (%s < end) {", next)
+		load(next)
+		t.line("}")
+		k.compute(t, "0")
 		t.line(wait + "\n}")
 	case loadTwice:
+		t.line("{")
 		load("begin")
-		store("", "")
+		t.line("}")
+		store("begin", "0")
 		t.line(wait)
-		t.line("var now_a = 0u;\nvar now_b = 0u;")
+		t.line("var now = 0u;")
 		loop("begin")
-		t.line("let more = k + %du < end;", k.depth)
-		t.line("if (more) {")
-		load(fmt.Sprintf("k + %du", k.depth))
+		t.line("if (%s < end) {", next)
+		load(next)
 		t.line("}")
-		k.compute(t, sides, "now_a + ", "now_b + ")
-		t.line("now_a = %du - now_a;\nnow_b = %du - now_b;", sides[0].pitch*k.depth, sides[1].pitch*k.depth)
-		t.line("if (more) {")
-		store("now_a + ", "now_b + ")
-		t.line("}")
+		k.compute(t, "now")
+		t.line("now = 1u - now;")
+		store(next, "now")
 		t.line(wait + "\n}")
 	}
 }
 
 // compute prints the products of one tile of K.
-func (k *productKernel) compute(t *text, sides [2]panel, a, b string) {
+func (k *productKernel) compute(t *text, which string) {
 	if k.tile.unroll {
 		for i := range k.depth {
 			t.line("{")
-			k.step(t, fmt.Sprintf("%s%du", a, i*sides[0].pitch), fmt.Sprintf("%s%du", b, i*sides[1].pitch))
+			k.step(t, which, fmt.Sprint(i))
 			t.line("}")
 		}
 		return
 	}
 	t.line("for (var i = 0u; i < %du; i++) {", k.depth)
-	k.step(t, fmt.Sprintf("%si * %du", a, sides[0].pitch), fmt.Sprintf("%si * %du", b, sides[1].pitch))
+	k.step(t, which, "i")
 	t.line("}")
 }
 
-// step prints the products of one element of K, whose quads begin at a and b.
-func (k *productKernel) step(t *text, a, b string) {
+// step prints the products of one element of K.
+func (k *productKernel) step(t *text, which, deep string) {
 	for j := range k.tile.n / 4 {
-		t.line("let b%d = tile_b[%s + thread_column + %du];", j, b, j*(k.tile.columns/k.tile.n))
+		t.line("let b%d = tile_b[%s][%s][thread_column + %du];", j, which, deep, j*(k.tile.columns/k.tile.n))
 	}
 	for i := range k.tile.m / 4 {
-		t.line("let a%d = tile_a[%s + thread_row + %du];", i, a, i*(k.tile.rows/k.tile.m))
+		t.line("let a%d = tile_a[%s][%s][thread_row + %du];", i, which, deep, i*(k.tile.rows/k.tile.m))
 	}
 	for i := range k.tile.m {
 		for j := range k.tile.n / 4 {

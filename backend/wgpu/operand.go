@@ -29,6 +29,7 @@ type access struct {
 type slot struct {
 	buffer *buffer
 	wide   bool // bound as vec4<u32>: every access is modeVector of a 4- or 8-byte type, or modeOne of it
+	pair   bool // bound as vec2<u32>: every access is modeVector of a 2-byte type
 	write  bool
 	atomic bool // bound as atomic<u32>
 }
@@ -181,6 +182,20 @@ func (d *domain) single(i int) {
 	d.in[i].mode = modeLanes
 	d.slots[d.in[i].slot].wide = false
 	d.agree()
+}
+
+// pairs makes a kernel reach two words at a time where each access of a slot is of four 16-bit elements.
+func (d *domain) pairs() {
+	for i := range d.slots {
+		d.slots[i].pair = !d.slots[i].atomic && d.anyVector(i)
+	}
+	for _, list := range [][]access{d.in, d.out} {
+		for _, a := range list {
+			if a.slot >= 0 && (a.mode != modeVector || a.dtype.Size() != 2) {
+				d.slots[a.slot].pair = false
+			}
+		}
+	}
 }
 
 func (d *domain) anyVector(slot int) bool {

@@ -83,6 +83,9 @@ func declare(t *text, slots []slot, args int) {
 		if s.wide {
 			element = "vec4<u32>"
 		}
+		if s.pair {
+			element = "vec2<u32>"
+		}
 		if s.atomic {
 			element = "atomic<u32>"
 		}

@@ -13,6 +13,8 @@ type reader struct {
 	*domain
 	places []place // of the inputs, then of the outputs
 	tag    string  // ends the names of what belongs to an element, so that a function may hold several
+	unpack bool    // of Float16 by the device's own conversion, which is right for all numbers; a NaN may change its bits
+	given  bool    // the words of vectors are there already, under their names
 }
 
 // at returns the name of the address of input k.
@@ -68,16 +70,35 @@ func (r reader) load(t *text, k int, d ops.DType, lane int) string {
 		}
 		return decode(d, fmt.Sprintf("%s.%c", w, "xyzw"[lane]), "")
 	case perWord == 2:
-		w = fmt.Sprintf("%s_%d", w, lane/2)
-		if lane%2 == 0 {
-			t.line("let %s = b%d[(%s >> 1u) + %du];", w, a.slot, i, lane/2)
-		}
-		return decode(d, half(w, lane%2), "")
+		return r.loadHalf(t, a, w, i, lane)
 	}
 	if lane == 0 {
 		t.line("let %s = b%d[%s >> 2u];", w, a.slot, i)
 	}
 	return decode(d, fmt.Sprintf("%s >> %du", w, 8*lane), "")
+}
+
+// loadHalf is load for four 16-bit elements at position i, whose words get the name w.
+func (r reader) loadHalf(t *text, a *access, w, i string, lane int) string {
+	unpack := r.unpack && a.dtype == ops.Float16
+	word := fmt.Sprintf("%s.%c", w, "xy"[lane/2])
+	switch {
+	case !r.slots[a.slot].pair:
+		word = fmt.Sprintf("b%d[(%s >> 1u) + %du]", a.slot, i, lane/2)
+	case lane == 0 && !r.given:
+		t.line("let %s = b%d[%s >> 2u];", w, a.slot, i)
+	}
+	w = fmt.Sprintf("%s_%d", w, lane/2)
+	if lane%2 == 0 {
+		if unpack {
+			word = fmt.Sprintf("unpack2x16float(%s)", word)
+		}
+		t.line("let %s = %s;", w, word)
+	}
+	if unpack {
+		return fmt.Sprintf("%s.%c", w, "xy"[lane%2])
+	}
+	return decode(a.dtype, half(w, lane%2), "")
 }
 
 // half returns the expression of one of the two 16-bit halves of a word, zeros above.
@@ -143,6 +164,10 @@ func (r reader) storeVector(t *text, a *access, at string, bits []string) {
 	case 1:
 		t.line("b%d[%s >> 2u] = %s | (%s << 8u) | (%s << 16u) | (%s << 24u);", a.slot, at, bits[0], bits[1], bits[2], bits[3])
 	case 2:
+		if r.slots[a.slot].pair {
+			t.line("b%d[%s >> 2u] = vec2<u32>(%s | (%s << 16u), %s | (%s << 16u));", a.slot, at, bits[0], bits[1], bits[2], bits[3])
+			return
+		}
 		for h := range 2 {
 			t.line("b%d[(%s >> 1u) + %du] = %s | (%s << 16u);", a.slot, at, h, bits[2*h], bits[2*h+1])
 		}

@@ -33,8 +33,10 @@ func open(index int) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.probe(); err != nil {
-		return nil, errors.Join(err, e.Close())
+	for _, probe := range []func() error{e.probe, e.probeUnpack} {
+		if err := probe(); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
 	}
 	return e, nil
 }
