@@ -44,7 +44,7 @@ func each(what string, list []Operand, check func(*Operand) error) error {
 // checkOperand checks an operand by itself.
 func (s *Step) checkOperand(o *Operand) error {
 	switch {
-	case !o.DType.Valid():
+	case !o.DType.Valid() && !o.DType.Quantized():
 		return fmt.Errorf("element type %s: %w", o.DType, ErrDType)
 	case len(o.Layout.Strides) != len(o.Layout.Shape):
 		return fmt.Errorf("%d strides for shape %v: %w", len(o.Layout.Strides), o.Layout.Shape, ErrShape)
@@ -52,7 +52,7 @@ func (s *Step) checkOperand(o *Operand) error {
 	if err := o.Layout.Shape.Check(); err != nil || o.Buf == nil {
 		return err
 	}
-	if lo, hi := o.Layout.Bounds(); lo < 0 || hi >= o.Buf.Size()/o.DType.Size() {
+	if lo, hi := o.Layout.Bounds(); lo < 0 || o.DType.Bytes(hi+1) > o.Buf.Size() {
 		return fmt.Errorf("elements %d to %d of a buffer of %d bytes of %s: %w", lo, hi, o.Buf.Size(), o.DType, ErrDevice)
 	}
 	return nil
@@ -67,7 +67,36 @@ func (s *Step) checkConsts(e *ops.Expr) error {
 	return nil
 }
 
+// CheckQuantized reports operands of quantised types where they have no place: only programs load them, and none stores them.
+func (s *Step) CheckQuantized() error {
+	direct := 0 // inputs that are not loaded by a program
+	switch s.Kernel.(type) {
+	case *Conv, *Gather:
+		direct = 2
+	case *Pool, *Sort:
+		direct = 1
+	case *Scatter:
+		direct = 3
+	case *Attention:
+		direct = len(s.In)
+	}
+	for i := range s.In[:min(direct, len(s.In))] {
+		if d := s.In[i].DType; d.Quantized() {
+			return fmt.Errorf("input %d of a %s is %s: %w", i, s.Kernel.Family(), d, ErrDType)
+		}
+	}
+	for i := range s.Out {
+		if d := s.Out[i].DType; d.Quantized() {
+			return fmt.Errorf("output %d is %s: %w", i, d, ErrDType)
+		}
+	}
+	return nil
+}
+
 func (s *Step) checkKernel() error {
+	if err := s.CheckQuantized(); err != nil {
+		return err
+	}
 	rank := len(s.Shape)
 	switch k := s.Kernel.(type) {
 	case *Map:

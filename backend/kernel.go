@@ -43,7 +43,8 @@ type Step struct {
 // A Memo belongs to the backend that runs its steps, which guards it. It holds nothing that must not be kept after Run.
 type Memo struct{ Value any }
 
-// An Operand is a tensor in memory: elements of type DType in Buf, at the positions Layout gives. The
+// An Operand is a tensor in memory: elements of type DType in Buf, at the positions Layout gives. Of a quantised
+// type ([ops.Q8_0] and its like) position p is element p%32 of block p/32; such inputs are loaded by programs alone. The
 // operand of an [ops.Index] instruction has no memory: Buf is nil, and an element's value is its position.
 type Operand struct {
 	Buf    Buffer

@@ -108,6 +108,41 @@ func BenchmarkMatMulThin(b *testing.B) {
 	}
 }
 
+// BenchmarkMatMulQuantized is BenchmarkMatMulThin with quantised weights [out in], as files have them.
+func BenchmarkMatMulQuantized(b *testing.B) {
+	side := 1024
+	if onGPU(b) {
+		side = 4096
+	}
+	w, _, _ := input(b, 2, side*side)
+	for _, d := range []tensor.DType{tensor.Q8_0, tensor.Q4_0, tensor.Q4_1} {
+		q, err := tensor.Quantize(ctx, w.Reshape(side, side), d)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rounded, err := tensor.Data[float32](ctx, q.Tensor())
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, m := range []int{1, 8, 32} {
+			x, _, xs := input(b, 1, m*side)
+			want := func(i int) float64 {
+				sum := 0.0
+				for k := range side {
+					sum += xs[i/side*side+k] * float64(rounded[i%side*side+k])
+				}
+				return sum
+			}
+			b.Run(fmt.Sprintf("%v/%dx%dx%d/weft", d, m, side, side), func(b *testing.B) {
+				build := func() *tensor.Tensor { return x.Reshape(m, side).MatMul(q.Tensor().T()) }
+				checkSome(b, build(), 1e-5, want)
+				evaluate(b, build)
+				flops(b, 2*m*side*side)
+			})
+		}
+	}
+}
+
 // BenchmarkMatMulBatch multiplies batches of small matrices.
 func BenchmarkMatMulBatch(b *testing.B) {
 	batch, n := 512, 32

@@ -15,7 +15,7 @@ func (b *Builder) Operand(d DType) int {
 
 // Load returns the value of operand k. Row says that it does not vary along the row.
 func (b *Builder) Load(k int, row bool) Ref {
-	return b.add(Instr{Kind: Load, DType: b.e.In[k], Args: [3]Ref{Ref(k)}, Row: row})
+	return b.add(Instr{Kind: Load, DType: b.e.In[k].Element(), Args: [3]Ref{Ref(k)}, Row: row})
 }
 
 // Index returns the position in operand k as a value of type d.

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ErrDType is the kind of error for operands whose element types do not suit an operation.
@@ -49,7 +50,7 @@ var dtypes = [numDTypes]struct {
 	Float64:  {"float64", 8, Floats},
 }
 
-// DTypes returns every element type, in the order of their constants.
+// DTypes returns every element type, in the order of their constants; the quantised types are none.
 func DTypes() []DType {
 	ds := make([]DType, 0, numDTypes-1)
 	for d := Bool; d < numDTypes; d++ {
@@ -58,12 +59,15 @@ func DTypes() []DType {
 	return ds
 }
 
-// ParseDType returns the element type whose name is s, as [DType.String] prints it.
+// ParseDType returns the type whose name is s, as [DType.String] prints it.
 func ParseDType(s string) (DType, error) {
 	for d := Bool; d < numDTypes; d++ {
 		if dtypes[d].name == s {
 			return d, nil
 		}
+	}
+	if i := slices.Index(quantNames[:], s); i >= 0 {
+		return Q8_0 + DType(i), nil
 	}
 	return Invalid, fmt.Errorf("ops: unknown data type %q: %w", s, ErrDType)
 }
@@ -71,15 +75,18 @@ func ParseDType(s string) (DType, error) {
 // Valid reports whether d is one of the element types.
 func (d DType) Valid() bool { return d > Invalid && d < numDTypes }
 
-// String returns NumPy's name of d, such as "float32".
+// String returns NumPy's name of d, such as "float32", or GGML's of a quantised type, such as "q8_0".
 func (d DType) String() string {
+	if d.Quantized() {
+		return quantNames[d-Q8_0]
+	}
 	if d >= numDTypes {
 		return fmt.Sprintf("dtype(%d)", uint8(d))
 	}
 	return dtypes[d].name
 }
 
-// Size returns the size of an element in bytes, 0 for [Invalid].
+// Size returns the size of an element in bytes, 0 for [Invalid] and for quantised types, of which [DType.Bytes] knows more.
 func (d DType) Size() int {
 	if d >= numDTypes {
 		return 0

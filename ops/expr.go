@@ -24,7 +24,7 @@ type Kind uint8
 
 // The kinds of instructions.
 const (
-	Load   Kind = iota + 1 // the element of operand Args[0]
+	Load   Kind = iota + 1 // the element of operand Args[0], of [DType.Element] of its type
 	Index                  // the position of the element in operand Args[0], which has a layout and no memory
 	Const                  // constant number Args[0] of the step
 	Apply                  // Op of Args
@@ -172,7 +172,7 @@ func (e *Expr) check(i int) error {
 			return fmt.Errorf("operand %d of %d", k, len(e.In))
 		}
 		if in.Kind == Load {
-			want = e.In[k]
+			want = e.In[k].Element()
 		}
 	case Const, Cast:
 	case Apply:

@@ -133,9 +133,14 @@ func intEdges(d ops.DType) []uint64 {
 	return es
 }
 
-// tensor returns an operand of the given arrangement whose elements are drawn by f.
+// tensor returns an operand of the given arrangement whose elements are drawn by f, or are small whole numbers in blocks of a
+// quantised type.
 func (in *inputs) tensor(d ops.DType, how string, shape backend.Shape, f fill) operand {
 	o := in.blank(d, how, shape)
+	if d.Quantized() {
+		in.blocks(d, o.mem, false)
+		return o
+	}
 	for i, at := range o.layout.All() {
 		storeBits(d, o.mem, at, f(d, i))
 	}
@@ -147,7 +152,7 @@ func (in *inputs) blank(d ops.DType, how string, shape backend.Shape) operand {
 	l := arrange(how, shape)
 	_, hi := l.Bounds()
 	beyond := in.IntN(6)
-	return operand{dtype: d, how: how, layout: l, cells: l, mem: poisoned((hi + 1 + beyond) * d.Size())}
+	return operand{dtype: d, how: how, layout: l, cells: l, mem: poisoned(d.Bytes(hi + 1 + beyond))}
 }
 
 // value returns the value of element i of an operand.

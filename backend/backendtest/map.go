@@ -13,6 +13,7 @@ func (s *suite) testMap(t tb) {
 		t.Run(o.Name, func(t tb) { s.testOp(t, o) })
 	}
 	t.Run("cast", s.testCast)
+	t.Run("quantized", s.testQuantized)
 	t.Run("copy", s.testCopy)
 	t.Run("index", s.testIndex)
 	t.Run("signed zero", s.testSignedZero)

@@ -11,6 +11,9 @@ const poison = 0xff
 
 // load returns the element of type d at position at, counted in elements.
 func load(d ops.DType, mem []byte, at int) ops.Value {
+	if d.Quantized() {
+		return ops.FloatValue(ops.Float32, float64(d.Dequantize(mem, at)))
+	}
 	n := d.Size()
 	mem = mem[at*n : at*n+n]
 	var bits uint64

@@ -163,7 +163,7 @@ func (s *step) rowValues(e *ops.Expr, axes int) error {
 	outer := len(s.Shape) - axes
 	check := func(o backend.Operand, mem []byte) error {
 		l := backend.Layout{Shape: o.Layout.Shape[:outer], Strides: o.Layout.Strides[:outer], Offset: o.Layout.Offset}
-		if lo, hi := l.Bounds(); lo < 0 || hi >= len(mem)/o.DType.Size() {
+		if lo, hi := l.Bounds(); lo < 0 || o.DType.Bytes(hi+1) > len(mem) {
 			return fmt.Errorf("row values at %d to %d of %d bytes of %s: %w", lo, hi, len(mem), o.DType, backend.ErrShape)
 		}
 		return nil

@@ -98,6 +98,9 @@ func (tr *trial) want(magnitudes bool) ([][]byte, error) {
 			continue
 		}
 		mem := o.mem
+		if magnitudes && o.dtype.Quantized() {
+			mem = absoluteBlocks(o.dtype, mem)
+		}
 		if magnitudes && o.dtype.Signed() && !(indexed && i == 1) {
 			mem = slices.Clone(mem)
 			_, greatest := ops.IntRange(o.dtype)

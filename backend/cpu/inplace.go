@@ -14,7 +14,7 @@ func (p *phase) loaded() []int {
 	var loads []int
 	for _, v := range p.elems.expr.Out {
 		in := &p.elems.expr.Code[v]
-		if in.Kind != ops.Load || in.DType.IsHalf() || p.elems.args[in.Args[0]].input < 0 {
+		if in.Kind != ops.Load || in.DType.IsHalf() || p.elems.expr.In[in.Args[0]].Quantized() || p.elems.args[in.Args[0]].input < 0 {
 			return nil
 		}
 		loads = append(loads, int(in.Args[0]))

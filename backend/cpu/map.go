@@ -69,7 +69,7 @@ func (j *job) mapRange(lo, hi int) {
 
 // isCopy reports whether e is a lone load.
 func isCopy(e *ops.Expr) bool {
-	return len(e.Code) == 1 && e.Code[0].Kind == ops.Load && len(e.In) == 1 && len(e.Out) == 1
+	return len(e.Code) == 1 && e.Code[0].Kind == ops.Load && len(e.In) == 1 && len(e.Out) == 1 && !e.In[0].Quantized()
 }
 
 // copyRange copies elements lo to hi of the domain, bit for bit.

@@ -109,6 +109,9 @@ func inMemory[T term](e *ops.Expr, in []operand, batches int, d ops.DType) (fact
 		return nil, false
 	}
 	o := &in[load.Args[0]]
+	if o.dtype.Quantized() {
+		return nil, false
+	}
 	l := o.layout
 	n := len(l.Shape)
 	if n != 2 && batches == 1 { // rows over several axes

@@ -7,10 +7,10 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// A register holds a block of elements as the block functions want them: half-precision ones as float32,
+// A register holds a block of elements as the block functions want them: half-precision and quantised ones as float32,
 // any other as they are stored. regSize returns the bytes of an element of type d in a register.
 func regSize(d ops.DType) int {
-	if d.IsHalf() {
+	if d.IsHalf() || d.Quantized() {
 		return 4
 	}
 	return d.Size()
@@ -63,6 +63,10 @@ func vec[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
 
 // load returns the n elements from pos on: in place where they follow each other, else in reg.
 func (s *source) load(reg unsafe.Pointer, pos, n int) unsafe.Pointer {
+	if s.dtype.Quantized() {
+		s.dequantize(vec[float32](reg, n), pos)
+		return reg
+	}
 	if at, ok := s.view.run(pos, n); ok {
 		p := unsafe.Pointer(&s.mem[at*s.dtype.Size()])
 		if !s.dtype.IsHalf() {

@@ -66,6 +66,9 @@ func (b *Backend) runStep(ctx context.Context, s *backend.Step) (err error) {
 		}
 		j.free()
 	}()
+	if err := s.CheckQuantized(); err != nil {
+		return err
+	}
 	j.operands = resize(j.operands, len(s.In)+len(s.Out))
 	j.in, j.out = j.operands[:len(s.In):len(s.In)], j.operands[len(s.In):]
 	for i := range s.In {
@@ -126,7 +129,7 @@ func (j *job) dispatch() error {
 func (j *job) hold(to *operand, o *backend.Operand) error {
 	*to = operand{dtype: o.DType, layout: o.Layout}
 	switch {
-	case !o.DType.Valid():
+	case !o.DType.Valid() && !o.DType.Quantized():
 		return fmt.Errorf("element type %s: %w", o.DType, backend.ErrDType)
 	case len(o.Layout.Strides) != len(o.Layout.Shape):
 		return fmt.Errorf("%d strides for shape %v: %w", len(o.Layout.Strides), o.Layout.Shape, backend.ErrShape)
@@ -140,7 +143,7 @@ func (j *job) hold(to *operand, o *backend.Operand) error {
 	if err := o.Layout.Shape.Check(); err != nil {
 		return err
 	}
-	if lo, hi := o.Layout.Bounds(); lo < 0 || hi >= c.size/o.DType.Size() {
+	if lo, hi := o.Layout.Bounds(); lo < 0 || o.DType.Bytes(hi+1) > c.size {
 		return fmt.Errorf("elements %d to %d of a buffer of %d bytes of %s: %w", lo, hi, c.size, o.DType, backend.ErrDevice)
 	}
 	if err := c.retain(); err != nil {

@@ -32,6 +32,8 @@ type slot struct {
 	pair   bool // bound as vec2<u32>: every access is modeVector of a 2-byte type
 	write  bool
 	atomic bool // bound as atomic<u32>
+
+	quant ops.DType // the quantised type of what is in it, else 0
 }
 
 // A domain is what a kernel loops over, with neighbouring axes merged where all operands allow it: the
@@ -98,7 +100,7 @@ func (d *domain) classify(o backend.Operand, l backend.Layout) access {
 		a.mode = modeOne
 	case l.Strides[last] == 0:
 		a.mode = modeSplat
-	case l.Strides[last] == 1 && o.Buf != nil && aligned(l):
+	case l.Strides[last] == 1 && o.Buf != nil && aligned(l) && !o.DType.Quantized():
 		a.mode = modeVector
 	}
 	return a
@@ -133,7 +135,11 @@ func (d *domain) bind(a *access, o backend.Operand, write bool) {
 			return
 		}
 	}
-	d.slots = append(d.slots, slot{buffer: b, wide: wide, write: write})
+	s := slot{buffer: b, wide: wide, write: write}
+	if o.DType.Quantized() {
+		s.quant = o.DType
+	}
+	d.slots = append(d.slots, s)
 	a.slot = len(d.slots) - 1
 }
 

@@ -94,6 +94,11 @@ func declare(t *text, slots []slot, args int) {
 	t.line("struct Params { v: array<vec4<u32>, %d> }", args/16)
 	t.line("@group(0) @binding(%d) var<uniform> p: Params;", len(slots))
 	declareZeros(t, args)
+	for i, s := range slots {
+		if s.quant != 0 {
+			declareQuantized(t, i, s.quant)
+		}
+	}
 }
 
 // label names a kernel in errors and profiles: its family and what it computes, cut to a readable length.

@@ -111,6 +111,9 @@ func half(w string, n int) string {
 
 // element returns the element at position at of a slot.
 func (r reader) element(slot int, d ops.DType, at string) string {
+	if r.slots[slot].quant != 0 {
+		return fmt.Sprintf("dequantize%d(%s)", slot, at)
+	}
 	switch d.Size() {
 	case 1:
 		return decode(d, fmt.Sprintf("%s >> ((%s & 3u) << 3u)", r.wordAt(slot, at+" >> 2u"), at), "")

@@ -272,7 +272,7 @@ func (d *Device) fetch(ctx context.Context, e Edge) ([]byte, error) {
 	if d.host == nil {
 		return Bytes(ctx, e)
 	}
-	data := hostmem.Make[byte](e.Layout.Len() * e.Node.DType.Size()) // d will keep it
+	data := hostmem.Make[byte](e.Node.DType.Bytes(e.Layout.Len())) // d will keep it
 	return data, Read(ctx, e, data)
 }
 

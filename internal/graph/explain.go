@@ -115,13 +115,13 @@ func (f *flight) info(s *boundStep) KernelInfo {
 		n := f.order[s.kernel.values[s.kernel.operands[i].value].node]
 		k.In = append(k.In, describe(n.DType, n.Shape))
 		if s.inNode[i] >= 0 {
-			k.Bytes += backend.Reads(s.kernel.kernel, i, s.in, s.out) * o.DType.Size()
+			k.Bytes += o.DType.Bytes(backend.Reads(s.kernel.kernel, i, s.in, s.out))
 		}
 	}
 	for i, o := range s.out {
 		n := f.order[s.outNode[i]]
 		k.Out = append(k.Out, describe(n.DType, n.Shape))
-		k.Bytes += o.Layout.Touched() * o.DType.Size()
+		k.Bytes += o.DType.Bytes(o.Layout.Touched())
 	}
 	for i := len(s.kernel.log) - 1; i >= 0; i-- { // what is read came in after its reader
 		entry := s.kernel.log[i]

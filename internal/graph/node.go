@@ -168,7 +168,7 @@ func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
 }
 
 // Host returns a node of data in the program's memory, which must not change any more. Its elements are
-// dense and row-major. The data reaches the device when a kernel first reads it.
+// dense and row-major, or in blocks of a quantised type, for a Cast to read. The data reaches the device when a kernel first reads it.
 func Host(d *Device, t ops.DType, shape backend.Shape, data []byte) *Node {
 	n := newNode(kindData, d, t, shape)
 	if data == nil {
@@ -375,7 +375,7 @@ func Transfer(d *Device, in Edge) *Node {
 		return Copy(Edge{Index(d, m.DType, m.Shape[0]), in.Layout})
 	}
 	if data := m.hostData(); data != nil && in.Layout.IsDense() {
-		at, size := in.Layout.Offset*m.DType.Size(), in.Layout.Len()*m.DType.Size()
+		at, size := m.DType.Bytes(in.Layout.Offset), m.DType.Bytes(in.Layout.Len())
 		return Host(d, m.DType, in.Layout.Shape, data[at:at+size])
 	}
 	return newNode(kindTransfer, d, m.DType, in.Layout.Shape, in)

@@ -37,8 +37,8 @@ func Read(ctx context.Context, e Edge, dst []byte) error {
 // must keep e.Node reachable while using them.
 func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 	ctx = live(ctx)
-	size := e.Layout.Len() * e.Node.DType.Size()
-	at := e.Layout.Offset * e.Node.DType.Size()
+	size := e.Node.DType.Bytes(e.Layout.Len())
+	at := e.Node.DType.Bytes(e.Layout.Offset)
 	d := e.Node.Device
 	if !e.Layout.IsDense() || e.Node.kind.memoryless() {
 		dst := hostmem.Make[byte](size)
@@ -73,7 +73,7 @@ func access(ctx context.Context, e Edge) (s *storage, at int, err error) {
 	n := e.Node
 	d := n.Device
 	if e.Layout.IsDense() {
-		at = e.Layout.Offset * n.DType.Size()
+		at = n.DType.Bytes(e.Layout.Offset)
 	} else {
 		n = Copy(e)
 	}
