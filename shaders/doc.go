@@ -17,7 +17,8 @@
 //
 // # The dialect
 //
-// The text is the subset of WGSL that old naga (0.19), new naga and Tint all take: no overrides, no f16, no subgroups,
+// The text is the subset of WGSL that old naga (0.19), new naga and Tint all take: no overrides, no f16, no subgroups (but in
+// kernels of package backend/wgpu that have a twin without),
 // no const inside a function, no builtin in a constant expression, no dynamic index into an array that is not a var,
 // shifts by u32 alone, no literal that overflows, no effect on the right of && or || (old naga runs it always). A compiler may assume that no NaN and no infinity occurs, so the prelude
 // looks for them in the bits of a number and makes them of bits; it never relies on x != x or on 1/0. What it may take for

@@ -102,7 +102,8 @@ func (e *engine) newMemory(bytes int) (driver.Buffer, error) {
 	if handle, err = e.dev.NewBuffer("tensor", uint64(bytes), driver.Storage); !errors.Is(err, driver.ErrMemory) {
 		return handle, translate(err)
 	}
-	e.mu.Unlock() // the cleanups of dead tensors come back to Release
+	e.remembering = false // others may record
+	e.mu.Unlock()         // the cleanups of dead tensors come back to Release
 	runtime.GC()
 	runtime.GC() // cleanups run after the cycle that found the tensor dead
 	e.mu.Lock()

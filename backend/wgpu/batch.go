@@ -25,7 +25,7 @@ type batch struct {
 	notes    []note // of its dispatches, where somebody traces
 }
 
-// A launch is one dispatch: a pipeline with its buffers and parameters.
+// A launch is one dispatch: a pipeline with its buffers and parameters. Without a pipeline it sets its buffer to zeros.
 type launch struct {
 	pipeline *pipeline
 	buffers  []*buffer // one for each storage slot
@@ -43,11 +43,20 @@ func (e *engine) record(l launch) error {
 		e.seal()
 		e.start()
 	}
+	if e.remembering {
+		e.launches = append(e.launches, l)
+	}
+	b := e.batch
+	if l.pipeline == nil {
+		to := l.buffers[0]
+		b.commands = append(b.commands, driver.Command{Op: driver.Clear, Dst: to.memory.handle, Size: uint64(to.size)})
+		to.batch = b.id
+		return nil
+	}
 	group, err := e.groups.get(e, l)
 	if err != nil {
 		return translate(err)
 	}
-	b := e.batch
 	for len(b.args)%align != 0 {
 		b.args = append(b.args, 0)
 	}
@@ -56,9 +65,6 @@ func (e *engine) record(l launch) error {
 	})
 	b.args = append(b.args, l.args...)
 	e.note(&l)
-	if e.remembering {
-		e.launches = append(e.launches, l)
-	}
 	b.bytes += l.bytes
 	for _, buf := range l.buffers {
 		buf.batch = b.id
@@ -67,6 +73,9 @@ func (e *engine) record(l launch) error {
 	e.dispatches++
 	return nil
 }
+
+// clear records that a buffer of whole words is set to zeros.
+func (e *engine) clear(b *buffer) error { return e.record(launch{buffers: []*buffer{b}}) }
 
 // seal ends the batch, so that it is submitted as it is, and begins another.
 func (e *engine) seal() {

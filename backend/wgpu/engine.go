@@ -18,8 +18,9 @@ type engine struct {
 	dev  driver.Device
 	info driver.Info
 
-	flushes bool // subnormal float32 numbers are taken for 0
-	unpacks bool // unpack2x16float is right for all numbers
+	flushes  bool // subnormal float32 numbers are taken for 0
+	unpacks  bool // unpack2x16float is right for all numbers
+	subgroup int  // threads of a subgroup; 0 where kernels must not use them
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -36,7 +37,7 @@ type engine struct {
 	dropped []dropped
 	pacer   pacer
 
-	remembering bool     // record keeps what it is given
+	remembering bool     // record keeps what it is given. An allocation that gives up the lock ends that
 	launches    []launch // there
 	operands    []*buffer
 	slotted     []*buffer // scratch of replay
@@ -170,20 +171,19 @@ func (e *engine) recall(s *backend.Step) *memo {
 // dispatch records the dispatches of a step: those it came to the last time, or by lowering it.
 func (e *engine) dispatch(s *backend.Step, known *memo) error {
 	switch {
-	case known != nil && !known.useless:
+	case known != nil:
 		return e.replay(known, s)
-	case known != nil, s.Memo == nil, e.checked:
+	case s.Memo == nil, e.checked:
 		return e.lower(s)
 	}
 	e.launches, e.remembering = e.launches[:0], true
 	err := e.lower(s)
-	e.remembering = false
-	if err != nil {
-		return err
+	if e.remembering && err == nil {
+		s.Memo.Value = e.remember(s, e.launches)
 	}
-	s.Memo.Value = e.remember(s, e.launches)
+	e.remembering = false
 	clear(e.launches)
-	return nil
+	return err
 }
 
 // Close waits for submitted work and frees everything.

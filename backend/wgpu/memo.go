@@ -8,18 +8,19 @@ import (
 )
 
 // A memo is what a step came to: its dispatches, with the numbers of operands in place of their buffers. A step that comes
-// again with the same [backend.Memo] is that, with other memory and constants.
+// again with the same [backend.Memo] is that, with other memory and constants. Memory that a step has for itself is taken anew,
+// and numbered after the operands.
 type memo struct {
 	e        *engine
 	sizes    []int // of the operands' buffers, 0 for none
 	first    []int // the first operand in the same buffer as each
+	own      []int // sizes of the step's own memory
 	launches []memoLaunch
-	useless  bool // the step uses memory of its own, or constants elsewhere: it has to be lowered each time
 }
 
 type memoLaunch struct {
 	launch       // without buffers
-	slots  []int // the operand in each storage slot
+	slots  []int // the number of each buffer
 	writes []int // of slots
 }
 
@@ -51,7 +52,14 @@ func (m *memo) suits(e *engine, s *backend.Step) bool {
 
 // replay records what m remembers for s, which it suits.
 func (e *engine) replay(m *memo, s *backend.Step) error {
-	bufs := e.buffersOf(s)
+	t := temporaries{e: e}
+	defer t.release()
+	for _, size := range m.own { // before all else: an allocation may give up the lock
+		if _, err := t.bytes(size); err != nil {
+			return err
+		}
+	}
+	bufs := append(e.buffersOf(s), t.list...)
 	for i := range m.launches {
 		l := &m.launches[i]
 		again := l.launch
@@ -77,7 +85,8 @@ func (e *engine) replay(m *memo, s *backend.Step) error {
 	return nil
 }
 
-// remember makes the memo of s from what lowering it has recorded.
+// remember makes the memo of s from what lowering it has recorded. Constants are in the parameters of a launch, if they are
+// in it at all, in all their number.
 func (e *engine) remember(s *backend.Step, launches []launch) *memo {
 	bufs := e.buffersOf(s)
 	m := &memo{e: e}
@@ -90,16 +99,13 @@ func (e *engine) remember(s *backend.Step, launches []launch) *memo {
 		m.first = append(m.first, slices.Index(bufs, b))
 	}
 	for _, l := range launches {
-		if len(s.Consts) > 0 && l.consts == 0 {
-			m.useless, m.launches = true, nil
-			return m
-		}
 		r := memoLaunch{launch: l}
 		for i, b := range l.buffers {
 			k := slices.Index(bufs, b)
 			if k < 0 {
-				m.useless, m.launches = true, nil
-				return m
+				k = len(bufs)
+				bufs = append(bufs, b)
+				m.own = append(m.own, b.size)
 			}
 			r.slots = append(r.slots, k)
 			if slices.Contains(l.writes, b) {

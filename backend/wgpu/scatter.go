@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/backend"
-	"github.com/weft-go/weft/backend/wgpu/internal/driver"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -69,8 +68,9 @@ func (c *scattering) take() error {
 			return err
 		}
 	}
-	e.batch.commands = append(e.batch.commands, driver.Command{Op: driver.Clear, Dst: b.memory.handle, Size: uint64(b.size)})
-	b.batch = e.batch.id
+	if err := e.clear(b); err != nil {
+		return err
+	}
 	if c.parts == 3 {
 		if err := c.pass("exponents", exponentText, status, word); err != nil {
 			return err

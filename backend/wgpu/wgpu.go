@@ -33,7 +33,7 @@ func open(index int) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, probe := range []func() error{e.probe, e.probeUnpack} {
+	for _, probe := range []func() error{e.probe, e.probeUnpack, e.probeSubgroups} {
 		if err := probe(); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}

@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/backend"
@@ -16,6 +17,7 @@ type wordKernel struct {
 	label   string
 	threads int
 	shared  int // words of workgroup memory
+	teams   int // threads of a subgroup, where the text uses what subgroups have: thread is then team * teams + lane
 	slots   []slot
 	arrays  []string
 	params  []string
@@ -53,10 +55,13 @@ func (k *wordKernel) source(code string) source {
 	var t text
 	args := blockSize(len(k.block.words))
 	declare(&t, k.slots, args)
+	main := "@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {"
+	if k.teams > 0 {
+		main = fmt.Sprintf("@builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_id) team: u32, "+
+			"@builtin(workgroup_id) group: vec3<u32>) {\nlet thread = team * %du + lane;", k.teams)
+	}
 	names := []string{
-		"$group", "(group.y * $columns + group.x)",
-		"$main", fmt.Sprintf("@compute @workgroup_size(%d)\nfn main(@builtin(local_invocation_index) thread: u32, "+
-			"@builtin(workgroup_id) group: vec3<u32>) {", k.threads),
+		"$group", "(group.y * $columns + group.x)", "$main", fmt.Sprintf("@compute @workgroup_size(%d)\nfn main(%s", k.threads, main),
 	}
 	for i, name := range k.arrays {
 		names = append(names, "$"+name+"[", fmt.Sprintf("b%d[", i))
@@ -89,16 +94,19 @@ type temporaries struct {
 }
 
 // words returns memory of n words.
-func (t *temporaries) words(n int) (*buffer, error) {
-	b, err := t.e.alloc(4 * n)
+func (t *temporaries) words(n int) (*buffer, error) { return t.bytes(4 * n) }
+
+func (t *temporaries) bytes(n int) (*buffer, error) {
+	b, err := t.e.alloc(n)
 	if err == nil {
 		t.list = append(t.list, b)
 	}
 	return b, err
 }
 
+// release gives the last back first, so that the next who takes as much finds each in its place.
 func (t *temporaries) release() {
-	for _, b := range t.list {
+	for _, b := range slices.Backward(t.list) {
 		t.e.release(b)
 	}
 }
