@@ -19,28 +19,24 @@ type sorting struct {
 const (
 	// segment is how many elements one workgroup sorts in its own memory.
 	segment = 1024
-	// mostChosen is how many of a longer row are chosen from the first of its segments; more are the first of the sorted row.
-	mostChosen = 128
+	// mostChosen is how many of a longer row are chosen; more are the first of the sorted row.
+	mostChosen = 512
+	// leastChoice is how many elements a row has at least of which it is faster to choose a few than to sort all.
+	leastChoice = 512
 )
 
-// lowerSort records a sort. A first kernel makes keys of the elements, unsigned integers in their order. Then rows of up to
-// segment elements are sorted in the memory of a workgroup, longer ones by radix; of the latter a few elements are chosen
-// by sorting segments, and their first elements again. The last kernel reads the elements found, or has their positions.
+// lowerSort records a sort. Keys of the elements are unsigned integers in their order. Rows of up to
+// segment elements are sorted in the memory of a workgroup, longer ones by radix; where a few elements of the latter are
+// wanted, they are chosen first. The last kernel reads the elements found, or has their positions.
 func (e *engine) lowerSort(s *backend.Step, k *backend.Sort) error {
 	if s.Shape.Len() == 0 {
 		return nil
 	}
 	e.checks = nil // the indices are our own
 	last := len(s.Shape) - 1
-	d := s.In[0].DType
-	o := &sorting{temporaries: temporaries{e: e}, rows: s.Shape[:last].Len(), n: s.In[0].Layout.Shape[last], kept: s.Shape[last]}
-	o.width, o.bits = (d.Size()+3)/4, 8*d.Size()
+	o := newSorting(e, s)
 	defer o.release()
-	var err error
-	if o.keys, err = o.encode(s.In[0], k.Descending); err != nil {
-		return err
-	}
-	places, each, err := o.places()
+	places, each, err := o.places(s.In[0], k.Descending)
 	if err != nil {
 		return err
 	}
@@ -58,6 +54,15 @@ func (e *engine) lowerSort(s *backend.Step, k *backend.Sort) error {
 	row.Layout = l
 	flat.In = append([]backend.Operand{row}, flat.In...)
 	return e.lowerGather(&flat, &backend.Gather{Post: k.Post})
+}
+
+func newSorting(e *engine, s *backend.Step) *sorting {
+	last := len(s.Shape) - 1
+	size := s.In[0].DType.Size()
+	return &sorting{
+		temporaries: temporaries{e: e}, rows: s.Shape[:last].Len(), n: s.In[0].Layout.Shape[last], kept: s.Shape[last],
+		width: (size + 3) / 4, bits: 8 * size,
+	}
 }
 
 // encode records the kernel that makes the keys of x, dense.
@@ -115,30 +120,19 @@ func sortKey(d ops.DType, descending bool, v string) string {
 	return fmt.Sprintf("(%s ^ %s)", key, mask)
 }
 
-// places records what finds the positions of the elements in order: each words a row, of which the first kept are wanted.
-func (o *sorting) places() (places *buffer, each int, err error) {
-	switch {
-	case o.n <= segment:
-		places, _, err = o.segments(o.n, o.keys, nil, true)
-		return places, o.kept, err
-	case o.kept <= mostChosen:
-		places, err = o.choose()
+// places records what finds the positions of the elements of x in order: each words a row, of which the first kept are wanted.
+func (o *sorting) places(x backend.Operand, descending bool) (places *buffer, each int, err error) {
+	if o.n > segment && o.kept <= mostChosen || o.n > leastChoice && o.kept <= o.n/4 && o.kept <= mostLeast {
+		places, err = o.choose(x, descending, o.e.selectEach())
 		return places, o.kept, err
 	}
-	places, err = o.radix()
+	if o.keys, err = o.encode(x, descending); err != nil {
+		return nil, 0, err
+	}
+	if o.n <= segment {
+		places, err = o.segments()
+		return places, o.kept, err
+	}
+	places, err = o.radix(o.e.radixBlock())
 	return places, o.n, err
-}
-
-// choose finds the first elements of long rows: those of its segments are candidates, of which the same is done until they
-// fit one segment.
-func (o *sorting) choose() (places *buffer, err error) {
-	keys, n := o.keys, o.n
-	for n > segment {
-		if places, keys, err = o.segments(n, keys, places, false); err != nil {
-			return nil, err
-		}
-		n = (n + segment - 1) / segment * o.kept
-	}
-	places, _, err = o.segments(n, keys, places, true)
-	return places, err
 }

@@ -8,16 +8,32 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// radixBlock is how many elements a workgroup counts and moves.
-const radixBlock = 2048
+// A radixBlock is how many elements a workgroup counts and moves: each thread some.
+type radixBlock struct {
+	threads, each int
+	teams         int // threads of a subgroup, if those rank the elements
+}
+
+func (b radixBlock) size() int { return b.threads * b.each }
+
+// radixBlock chooses the block for a device.
+func (e *engine) radixBlock() radixBlock {
+	switch e.subgroup {
+	case 32:
+		return radixBlock{threads: 256, each: 12, teams: 32}
+	case 8:
+		return radixBlock{threads: 64, each: 16, teams: 8}
+	}
+	return radixBlock{threads: 256, each: 8}
+}
 
 // radix records a sort by digits of 8 bits, the lowest first. For each digit a first kernel counts in every block how often
 // each value occurs, a scan of the counts finds where the elements of each value and block go, and the last kernel takes them
 // there, in their order: nothing depends on which workgroup comes first. Keys of 64 bits stay where they are, and only the
 // places of the elements move.
-func (o *sorting) radix() (*buffer, error) {
+func (o *sorting) radix(b radixBlock) (*buffer, error) {
 	total := o.rows * o.n
-	blocks := (o.n + radixBlock - 1) / radixBlock
+	blocks := ceil(o.n, b.size())
 	counts, err := o.words(o.rows * 256 * blocks)
 	if err != nil {
 		return nil, err
@@ -40,7 +56,7 @@ func (o *sorting) radix() (*buffer, error) {
 				return nil, err
 			}
 		}
-		r := radixPass{sorting: o, number: pass, blocks: blocks, keys: keys, places: places, counts: counts, starts: starts, last: pass+1 == passes}
+		r := radixPass{sorting: o, radixBlock: b, number: pass, blocks: blocks, keys: keys, places: places, counts: counts, starts: starts, last: pass+1 == passes}
 		if err := r.record(); err != nil {
 			return nil, err
 		}
@@ -55,6 +71,7 @@ func (o *sorting) radix() (*buffer, error) {
 // A radixPass orders the elements by one digit.
 type radixPass struct {
 	*sorting
+	radixBlock
 	number         int
 	blocks         int
 	keys, places   [2]*buffer // from and to; the first pass has no places to read, the last writes no keys
@@ -85,7 +102,7 @@ var sumBefore = func() *backend.Scan {
 
 // kernel begins a kernel that reads the digits.
 func (r *radixPass) kernel(label string) *wordKernel {
-	k := &wordKernel{e: r.e, label: label, threads: 256}
+	k := &wordKernel{e: r.e, label: label, threads: r.threads}
 	k.array("keys", r.keys[0], false)
 	if r.number > 0 {
 		k.array("places", r.places[0], false)
@@ -99,7 +116,7 @@ func (r *radixPass) kernel(label string) *wordKernel {
 }
 
 // variant tells the texts of kernels apart.
-func (r *radixPass) variant() string { return fmt.Sprint(r.width, r.number > 0, r.last) }
+func (r *radixPass) variant() string { return fmt.Sprint(r.width, r.number > 0, r.last, r.radixBlock) }
 
 // complete fills in how an element is read, at position at of the row that begins at base.
 func (r *radixPass) complete(code string) string {
@@ -115,51 +132,76 @@ func (r *radixPass) complete(code string) string {
 		store = ""
 	}
 	code = strings.NewReplacer("STORE", store, "KEY", key).Replace(code)
-	return strings.ReplaceAll(code, "PLACE", place)
+	return strings.NewReplacer("PLACE", place, "BLOCK", fmt.Sprint(r.size()), "THREADS", fmt.Sprint(r.threads)).Replace(code)
 }
 
 // count records the counts of the digits: those of a row by digit, then by block.
 func (r *radixPass) count() error {
 	k := r.kernel("sort.count")
-	k.shared = 256
+	k.shared = countCopies * 256
 	k.array("counts", r.counts, true)
 	return k.run(r.rows*r.blocks, r.variant(), func() string {
-		return r.complete(countText)
+		var counts text
+		for i := 0; i < r.each; i += countTogether {
+			n := min(countTogether, r.each-i)
+			for j := i; j < i+n; j++ {
+				counts.line("let at%d = block * BLOCKu + thread + %du;\nvar digit%d = 0u;\n{ let at = min(at%d, $n. - 1u); digit%d = ((KEY >> $shift.) & 255u) + mine; }", j, j*r.threads, j, j, j)
+			}
+			for j := i; j < i+n; j++ {
+				counts.line("if (at%d < end) { atomicAdd(&counts[digit%d], 1u); }", j, j)
+			}
+		}
+		return r.complete(strings.ReplaceAll(countText, "COUNTS", counts.String()))
 	})
 }
 
-// move records the kernel that takes the elements to their places. A workgroup sorts its block by the digit first, two bits
-// at a time, as words of the digit and the position in the block: then the elements of a digit lie together, and go to
-// places that do.
+// move records the kernel that takes the elements to their places. A workgroup sorts its block by the digit first: then the
+// elements of a digit lie together, and go to places that do. It ranks them by subgroups, or sorts two bits at a time, as words
+// of the digit and the position in the block.
 func (r *radixPass) move() error {
 	k := r.kernel("sort.move")
-	k.shared = radixBlock + 2*(256+16) + 256
+	k.shared = r.size() + 2*(256+16) + 256
+	if r.teams > 0 {
+		k.teams = r.teams
+		k.shared = r.threads/r.teams*256 + r.size() + 256 + 32
+	}
 	k.array("starts", r.starts, false)
 	k.array("to_places", r.places[1], true)
 	if r.width == 1 && !r.last {
 		k.array("to_keys", r.keys[1], true)
 	}
 	return k.run(r.rows*r.blocks, r.variant(), func() string {
+		if r.teams > 0 {
+			return r.complete(r.rankText())
+		}
 		return r.complete(moveText)
 	})
 }
 
+// countCopies is how many counts a workgroup has of a digit: fewer threads meet at one.
+const countCopies = 4
+
+// countTogether is how many elements a thread loads at a time to count them.
+const countTogether = 8
+
 const countText = `
-var<workgroup> counts: array<atomic<u32>, 256>;
+var<workgroup> counts: array<atomic<u32>, 1024>;
 $main
 	let unit = $group;
 	let row = unit / $blocks.;
 	let block = unit - row * $blocks.;
 	let base = row * $n.;
-	let end = select(0u, min((block + 1u) * 2048u, $n.), unit < $units.);
-	atomicStore(&counts[thread], 0u);
+	let end = select(0u, min((block + 1u) * BLOCKu, $n.), unit < $units.);
+	for (var i = thread; i < 1024u; i += THREADSu) { atomicStore(&counts[i], 0u); }
 	workgroupBarrier();
-	for (var at = block * 2048u + thread; at < end; at += 256u) {
-		atomicAdd(&counts[(KEY >> $shift.) & 255u], 1u);
-	}
+	let mine = thread * 4u / THREADSu * 256u;
+	COUNTS
 	workgroupBarrier();
 	if (unit < $units.) {
-		$counts[(row * 256u + thread) * $blocks. + block] = atomicLoad(&counts[thread]);
+		for (var digit = thread; digit < 256u; digit += THREADSu) {
+			$counts[(row * 256u + digit) * $blocks. + block] = atomicLoad(&counts[digit]) + atomicLoad(&counts[digit + 256u]) +
+				atomicLoad(&counts[digit + 512u]) + atomicLoad(&counts[digit + 768u]);
+		}
 	}
 }
 `
