@@ -41,11 +41,13 @@ func (e *engine) lowerAttention(s *backend.Step, k *backend.Attention) error {
 		}
 		a.to = dense(sums, ops.Float32, s.Shape)
 	}
-	attend := a.attendLines
-	if a.m >= fewQueries {
-		attend = a.attendTiles
+	var err error
+	if c := a.pickLine(); a.m < fewQueries && c.memory(a.depth) <= int(e.info.Limits.WorkgroupMemory) {
+		err = a.attendLines(c)
+	} else {
+		err = a.attendTiles(a.pickTile())
 	}
-	if err := attend(); err != nil || plain {
+	if err != nil || plain {
 		return err
 	}
 	rest := backend.Step{Shape: s.Shape, In: append([]backend.Operand{a.to}, s.In[len(a.operands):]...), Out: s.Out}
@@ -158,20 +160,21 @@ func (a *attending) matrices() string {
 	return t.String()
 }
 
-// masked prints what the mask does to a score, which is of a query and a key that there are.
-func (a *attending) masked() string {
+// masked prints what the mask does to a score, which is of a query and a key that there are, and counts so many units to one of
+// the mask's.
+func (a *attending) masked(units string) string {
 	switch a.kernel.Mask {
 	case 0:
 		return ""
 	case ops.Bool:
-		return "if (!mask_at(mask_base, q, n)) { score = LOW; }"
+		return "if (!mask_at(mask_base, q, n)) { score = LOWEST; }"
 	}
-	return "let bias = mask_at(mask_base, q, n);\nscore = select(score + bias, LOW, bitcast<u32>(bias) == 0xff800000u);"
+	return "let bias = mask_at(mask_base, q, n);\nscore = select(score + bias" + units + ", LOWEST, bitcast<u32>(bias) == 0xff800000u);"
 }
 
-// complete fills in what the texts of the kernels have in common. LOW is the least number: the score of what is excluded.
+// complete fills in what the texts of the kernels have in common. LOWEST is the least number: the score of what is excluded.
 func (a *attending) complete(k *wordKernel, code string) string {
-	code = strings.NewReplacer("FUNCTIONS", a.functions(k), "MATRICES", a.matrices(), "MASKED", a.masked()).Replace(code)
-	return strings.NewReplacer("LOW", "-3.4028234e38", "SCALE", fmt.Sprintf("f32(%.9g)", a.kernel.Scale),
+	code = strings.NewReplacer("FUNCTIONS", a.functions(k), "MATRICES", a.matrices()).Replace(code)
+	return strings.NewReplacer("LOWEST", "-3.4028234e38", "SCALE", fmt.Sprintf("f32(%.9g)", a.kernel.Scale),
 		"CAUSAL", fmt.Sprint(a.kernel.Causal)).Replace(code)
 }
