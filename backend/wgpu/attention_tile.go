@@ -191,6 +191,9 @@ func (w *attendWriter) loaders() string {
 			} else {
 				t.line("let w0 = $%s[at >> 1u];\nlet w1 = $%s[(at >> 1u) + 1u];", name, name)
 				value = fmt.Sprintf("vec4<f32>(%s, %s, %s, %s)", decode(d, half("w0", 0), ""), decode(d, half("w0", 1), ""), decode(d, half("w1", 0), ""), decode(d, half("w1", 1), ""))
+				if d == ops.Float16 && w.e.unpacks {
+					value = "vec4<f32>(unpack2x16float(w0), unpack2x16float(w1))"
+				}
 			}
 		} else {
 			lanes := make([]string, 4)

@@ -33,6 +33,9 @@ func (e *engine) lowerGather(s *backend.Step, k *backend.Gather) error {
 		at, g.status = word, len(g.slots)
 		g.slots = append(g.slots, slot{buffer: status, write: true, atomic: true})
 	}
+	if words := g.rowsOf(s); words >= copyWords {
+		return g.copyRows(e, s, words, largeCopy)
+	}
 	grid := e.spread(&g.mapKernel, s.Consts)
 	g.extent, g.stride = g.block.add(extent), g.block.add(s.In[0].Layout.Strides[len(s.Shape)])
 	g.report = g.block.add(at)

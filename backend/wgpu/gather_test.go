@@ -30,10 +30,11 @@ func TestGatherRows(t *testing.T) {
 	e := openTest(t)
 	const count, rows = 5, 9
 	for _, d := range []ops.DType{ops.Float32, ops.Float16, ops.Int8, ops.Int64} {
-		for _, width := range []int{1, 8, 10, 64} {
+		for _, width := range []int{1, 8, 10, 64, 2048, 8200} {
 			table := numbers(rows*width, width, true)
 			indices := []int{0, -1, rows - 1, -rows, 3}
 			out := upload(t, e, d, make([]int, count*width))
+			e.checked = width == 64
 			run(t, e, take(upload(t, e, d, table), upload(t, e, ops.Int32, indices), out, d, ops.Int32, count, width, rows))
 			for i, got := range download(t, e, d, out) {
 				row := (indices[i/width] + rows) % rows
