@@ -32,6 +32,7 @@ type prepared struct {
 	run func(choice) error
 }
 
+// flops returns the multiplications and additions.
 func (w *workload) flops() float64 {
 	if w.conv != nil {
 		return 2 * float64(w.shape().Len()) * float64(w.window[1:].Len())
@@ -48,7 +49,7 @@ func (w *workload) shape() backend.Shape {
 	return s
 }
 
-// operand returns memory filled with random numbers from -1 to 1.
+// randomOperand returns memory filled with numbers from -1 to 1, in whole numbers from -100 to 100.
 func randomOperand(b *testing.B, e *engine, d ops.DType, shape backend.Shape) backend.Operand {
 	b.Helper()
 	buf, err := e.Alloc(shape.Len() * d.Size())
