@@ -41,6 +41,11 @@ func (r reduction) least() bool {
 	return r.op == ops.ReduceMin || r.op == ops.ReduceArgMin || r.op == ops.ReduceAll
 }
 
+// idempotent reports whether combining a state again with an element that is in it leaves it as it is.
+func (r reduction) idempotent() bool {
+	return r.op != ops.ReduceSum && r.op != ops.ReduceProd && r.op != ops.ReduceLogAddExp
+}
+
 // keyed reports whether the state is the key of a float.
 func (r reduction) keyed() bool {
 	return (r.op == ops.ReduceMax || r.op == ops.ReduceMin) && held(r.dtype) == "f32"
@@ -83,6 +88,43 @@ func (r reduction) declare(t *text) error {
 	t.line("fn join_%s(a: %s, b: %s) -> %s { return %s; }", r.name(), state, state, state, join)
 	t.line("fn result_%s(a: %s) -> %s { return %s; }", r.name(), state, value, r.lowered())
 	return nil
+}
+
+// declareExchange prints functions that give a thread the state of another of its subgroup: the one whose number differs in the
+// bits of by, the one by threads before, and the one of a number.
+func (r reduction) declareExchange(t *text) {
+	for _, f := range [][2]string{{"cross", "subgroupShuffleXor"}, {"back", "subgroupShuffleUp"}, {"from", "subgroupShuffle"}} {
+		words := r.pack("a")
+		for i, word := range words {
+			words[i] = fmt.Sprintf("%s(%s, by)", f[1], word)
+		}
+		t.line("fn %s_%s(a: %s, by: u32) -> %s { return %s; }", f[0], r.name(), r.state(), r.state(), r.unpack(words))
+	}
+}
+
+// cross, back and from return calls of the functions that declareExchange prints.
+func (r reduction) cross(a string, by int) string {
+	return fmt.Sprintf("cross_%s(%s, %du)", r.name(), a, by)
+}
+
+func (r reduction) back(a string, by int) string {
+	return fmt.Sprintf("back_%s(%s, %du)", r.name(), a, by)
+}
+
+func (r reduction) from(a, thread string) string {
+	return fmt.Sprintf("from_%s(%s, %s)", r.name(), a, thread)
+}
+
+// beaten returns the condition that b, the state of an element, is to be taken in place of a, that of elements before it, or ""
+// if there is none as simple: where the result is a position, and its key is not the least there is.
+func (r reduction) beaten(a, b string) string {
+	switch {
+	case !r.positions() || r.wide():
+		return ""
+	case r.dtype.IsFloat() || r.dtype.Size() < 4:
+		return fmt.Sprintf("%s.x > %s.x", b, a)
+	}
+	return ""
 }
 
 // none returns the state of no elements, the least or greatest value for an extreme. The infinity that logaddexp wants is

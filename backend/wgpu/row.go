@@ -14,14 +14,11 @@ import (
 //
 // Rows that fit are read once and kept in registers until their last phase. Longer ones are read again by each
 // phase, and where there are too few of them to occupy the GPU, several workgroups share a row: a kernel for each phase,
-// whose workgroups leave their states in memory for those of the next.
+// whose workgroups leave their states in memory for those of the next. Threads of a team exchange their states by subgroup
+// operations, where the device has these (see probeSubgroups), and in workgroup memory.
 const (
-	rowThreads = 256
-	rowCopies  = 4       // units, of four lanes, that a thread has under way at once
-	rowGroups  = 264     // workgroups below which threads are too few: two for each of a large GPU's multiprocessors
-	rowPieces  = 1024    // workgroups to split few rows among
-	rowTrips   = 1 << 14 // of all loops of a thread: software Vulkan loses count at four times as many
-	rowPlain   = 1 << 11 // elements below which a software device reaches each by itself
+	rowTrips = 1 << 14 // of all loops of a thread: software Vulkan loses count at four times as many
+	rowPlain = 1 << 11 // elements below which a software device reaches each by itself
 )
 
 // A rowKernel is one variant of a kernel of rows.
@@ -31,12 +28,13 @@ type rowKernel struct {
 	family string
 
 	// The variant.
-	columns bool // lanes are neighbouring rows
-	ragged  bool // the last quad of a row is not full
-	team    int  // threads that share a row, or the rows of their lanes
-	copies  int  // units a thread takes at once
-	held    bool // which are all it has of a row
-	stage   int  // the only phase of this kernel, where rows are split; else 0
+	columns   bool // lanes are neighbouring rows
+	ragged    bool // the last quad of a row is not full
+	rowPreset      // threads of a workgroup, and of those that share a row, or the rows of their lanes
+	copies    int  // units a thread takes at once
+	held      bool // which are all it has of a row
+	stage     int  // the only phase of this kernel, where rows are split; else 0
+	subgroup  int  // threads that exchange states without workgroup memory, or 0
 
 	// The work: rows are counted in groups of those that a thread has in its lanes, their elements in units.
 	lines, span   []int // axes that count groups and units
@@ -88,13 +86,13 @@ func (e *engine) lowerRows(s *backend.Step, kernel backend.Kernel, body *ops.Exp
 
 // planRows chooses the variant for a step.
 func (e *engine) planRows(s *backend.Step, kernel backend.Kernel, body *ops.Expr, axes int) *rowKernel {
-	k := &rowKernel{rowProgram: newRowProgram(body), family: kernel.Family()}
+	k := &rowKernel{rowProgram: newRowProgram(body), family: kernel.Family(), subgroup: e.subgroup}
 	// A software device takes longer to compile a kernel than to run a small one.
 	k.plain = e.info.Type == driver.Software && s.Shape.Len() < rowPlain
 	k.merge(sorted(s, axes, k.ordered()), axes)
 	k.orient(s)
 	k.reach(s)
-	k.choose(len(k.slots) < int(min(e.info.Limits.StorageSlots, maxSlots)))
+	k.choose(int(e.info.Limits.Invocations), len(k.slots) < int(min(e.info.Limits.StorageSlots, maxSlots)))
 	k.parameters(s)
 	return k
 }
@@ -227,88 +225,6 @@ func move(s []int, i int) {
 	s[len(s)-1] = v
 }
 
-// choose picks the variant for the size of the work, and splits rows if it may.
-func (k *rowKernel) choose(split bool) {
-	last := len(k.shape) - 1
-	quads := (k.shape[last] + 3) / 4
-	k.groups, k.units = 1, 1
-	for _, a := range k.lines {
-		k.groups *= k.counted(a, quads)
-	}
-	for _, a := range k.span {
-		k.units *= k.counted(a, quads)
-	}
-	k.ragged = !k.columns && k.shape[last]%4 != 0
-	most := rowCopies
-	if k.costly() || len(k.Code) > 32 {
-		most = 1
-	} else if len(k.Code) > 16 {
-		most = 2
-	}
-	k.chooseTeam(most)
-	k.held = k.units > 0 && k.units <= k.team*most
-	k.copies = most
-	for k.held && k.copies > 1 && k.units <= k.team*k.copies/2 {
-		k.copies /= 2
-	}
-	k.split(split)
-}
-
-// counted returns the extent of an axis, in quads of the last.
-func (k *rowKernel) counted(axis, quads int) int {
-	if axis == len(k.shape)-1 {
-		return quads
-	}
-	return k.shape[axis]
-}
-
-// chooseTeam takes the smallest team that can hold a row; of columns that are read only once, one that leaves many of them
-// to a workgroup; and more threads while these are few.
-func (k *rowKernel) chooseTeam(most int) {
-	teams := []int{8, 64, 256}
-	if k.columns {
-		teams = []int{1, 8, 64, 256}
-	}
-	i := 0
-	for i < len(teams)-1 && k.units > teams[i]*most {
-		i++
-	}
-	once := k.phases == 1 && !k.varies()
-	if k.columns && i > 1 && (once || k.units > teams[i]*most) {
-		i = 1
-	}
-	for i < len(teams)-1 && k.units > teams[i] && k.blocks(teams[i]) < rowGroups {
-		i++
-	}
-	k.team = teams[i]
-}
-
-// blocks returns how many workgroups take all rows, with teams of a size.
-func (k *rowKernel) blocks(team int) int {
-	per := rowThreads / team
-	return (k.groups + per - 1) / per
-}
-
-// split cuts rows in pieces where they are few or longer than a thread may run.
-func (k *rowKernel) split(may bool) {
-	once := k.team * k.copies
-	trips := (k.units + once - 1) / once
-	k.pieces, k.length = 1, trips*once
-	if k.held || !may {
-		return
-	}
-	pieces := (trips*(k.phases+1) + rowTrips - 1) / rowTrips
-	if blocks := k.blocks(k.team); blocks < 2*rowGroups {
-		pieces = max(pieces, min((rowPieces+blocks-1)/blocks, trips/2))
-	}
-	if pieces < 2 {
-		return
-	}
-	per := (trips + pieces - 1) / pieces
-	k.pieces, k.length = (trips+per-1)/per, per*once
-	k.stage = 1
-}
-
 // parameters fills the block, but for the number of workgroups side by side, which is its first word.
 func (k *rowKernel) parameters(s *backend.Step) {
 	b, w := &k.block, &k.words
@@ -364,7 +280,7 @@ func (e *engine) recordRows(k *rowKernel, kernel backend.Kernel) error {
 
 // launchRows makes the dispatch of one kernel.
 func (e *engine) launchRows(k *rowKernel, kernel backend.Kernel) (launch, error) {
-	n := k.blocks(k.team)
+	n := k.blocks()
 	if k.stage > 0 && (k.stage <= k.phases || k.varies()) {
 		n *= k.pieces
 	}
@@ -381,8 +297,8 @@ func (e *engine) launchRows(k *rowKernel, kernel backend.Kernel) (launch, error)
 
 // appendKey appends what tells variants of one body apart.
 func (k *rowKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(k.shape)), byte(len(k.span)), byte(k.stage), byte(k.copies), byte(k.team>>1),
-		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2)
+	b = append(b, byte(len(k.shape)), byte(len(k.span)), byte(k.stage), byte(k.copies), byte(k.threads/8), byte(k.threads/k.team>>1),
+		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3)
 	return k.domain.appendKey(b)
 }
 

@@ -1,7 +1,9 @@
 package wgpu
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-go/weft/backend"
@@ -51,56 +53,78 @@ func rowWant(family string, row []int) (elements []int, value int) {
 	return elements, 0
 }
 
-// TestRowVariants tries every kernel of rows: sizes and layouts that choose it, each with more rows or elements than fill
-// what it works on at once. With few workgroups a dimension, grids have two of them.
+// TestRowVariants tries every kernel of rows, with and without subgroups: sizes and layouts that choose it, each with more rows
+// or elements than fill what it works on at once. With few workgroups a dimension, grids have two of them.
 func TestRowVariants(t *testing.T) {
 	e := openTest(t)
 	e.info.Limits.Groups = 50
+	const held, looped, split = "held", "looped", "split"
 	for _, c := range []struct {
 		rows, n int
 		turned  bool // rows are columns in memory
 		slots   int  // that the device has; with too few no row is split
 		long    bool // the sum alone if tests are to be short
 
-		columns, held, split bool
+		columns     bool
+		reduce, row string // how the kernels of these families have a row
+		threads     int    // of a workgroup of the latter, 0 for the usual number
 	}{
-		{rows: 2203, n: 3, columns: true, held: true, long: true},
-		{rows: 2203, n: 33, held: true, long: true},
-		{rows: 1003, n: 128, held: true},
-		{rows: 301, n: 1000, held: true, long: true},
-		{rows: 3, n: 4001, held: true, long: true},
-		{rows: 531, n: 4099, long: true},
-		{rows: 2, n: 20_000, slots: 1},
-		{rows: 2, n: 300_001, split: true, long: true},
-		{rows: 3, n: 30_000, split: true},
-		{rows: 70_001, n: 4, turned: true, columns: true, held: true, long: true},
-		{rows: 1001, n: 17, turned: true, columns: true, held: true},
-		{rows: 402, n: 150, turned: true, columns: true, held: true, long: true},
-		{rows: 5, n: 1000, turned: true, columns: true, held: true, long: true},
-		{rows: 34_000, n: 40, turned: true, columns: true, long: true},
-		{rows: 129, n: 5000, turned: true, columns: true, split: true, long: true},
-		{rows: 7, n: 30_000, turned: true, columns: true, split: true, long: true},
-		{rows: 7, n: 9_000, turned: true, slots: 1, columns: true, long: true},
+		{rows: 2203, n: 3, columns: true, reduce: held, row: held, long: true},
+		{rows: 2203, n: 33, reduce: held, row: held, long: true},
+		{rows: 1003, n: 128, reduce: held, row: held},
+		{rows: 301, n: 1000, reduce: held, row: held, long: true},
+		{rows: 3, n: 4001, reduce: held, row: held, long: true},
+		{rows: 531, n: 4099, reduce: held, row: held, long: true},
+		{rows: 67, n: 10_001, reduce: held, row: held, threads: 512, long: true},
+		{rows: 257, n: 17_001, reduce: looped, row: held, threads: 1024},
+		{rows: 61, n: 16_001, reduce: held, row: split, long: true},
+		{rows: 2, n: 20_000, slots: 1, reduce: held, row: looped},
+		{rows: 2, n: 300_001, reduce: split, row: split, long: true},
+		{rows: 3, n: 30_000, reduce: held, row: split},
+		{rows: 70_001, n: 4, turned: true, columns: true, reduce: held, row: held, long: true},
+		{rows: 1001, n: 17, turned: true, columns: true, reduce: held, row: held},
+		{rows: 402, n: 150, turned: true, columns: true, reduce: held, row: held, threads: 1024, long: true},
+		{rows: 5, n: 1000, turned: true, columns: true, reduce: held, row: held, threads: 1024, long: true},
+		{rows: 34_000, n: 40, turned: true, columns: true, reduce: held, row: held, long: true},
+		{rows: 9, n: 500, turned: true, columns: true, reduce: held, row: held, threads: 1024, long: true},
+		{rows: 8_201, n: 264, turned: true, columns: true, reduce: looped, row: held, threads: 512, long: true},
+		{rows: 4_093, n: 1100, turned: true, columns: true, reduce: split, row: looped, threads: 1024, long: true},
+		{rows: 129, n: 5000, turned: true, columns: true, reduce: split, row: split, threads: 1024, long: true},
+		{rows: 7, n: 30_000, turned: true, columns: true, reduce: split, row: split, threads: 1024, long: true},
+		{rows: 7, n: 9_000, turned: true, columns: true, slots: 1, reduce: looped, row: looped, long: true},
 	} {
 		for _, family := range []string{"reduce", "row", "scan"} {
 			if c.long && testing.Short() && family != "reduce" {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%dx%d", family, c.rows, c.n), func(t *testing.T) {
-				limits := e.info.Limits
-				defer func() { e.info.Limits = limits }()
-				if c.slots > 0 {
-					e.info.Limits.StorageSlots = uint32(c.slots)
-				}
-				s := rowStep(t, e, family, c.rows, c.n, c.turned)
-				k := planOf(e, &s)
-				held := c.held || c.n == 40 && family != "reduce" // what is read once need not be held
-				if k.columns != c.columns || k.held != held || k.pieces > 1 != c.split {
-					t.Errorf("columns %t, held %t, %d pieces", k.columns, k.held, k.pieces)
-				}
-				run(t, e, s)
-				checkRows(t, e, &s, c.rows, c.n, c.turned)
-			})
+			for _, subgroup := range slices.Compact([]int{e.subgroup, 0}) {
+				t.Run(fmt.Sprintf("%s/%dx%d/%d", family, c.rows, c.n, subgroup), func(t *testing.T) {
+					limits, most := e.info.Limits, e.subgroup
+					defer func() { e.info.Limits, e.subgroup = limits, most }()
+					e.subgroup = subgroup
+					if c.slots > 0 {
+						e.info.Limits.StorageSlots = uint32(c.slots)
+					}
+					s := rowStep(t, e, family, c.rows, c.n, c.turned)
+					k := planOf(e, &s)
+					got := looped
+					switch {
+					case k.held:
+						got = held
+					case k.pieces > 1:
+						got = split
+					}
+					want := map[string]string{"reduce": c.reduce, "row": c.row, "scan": got}[family]
+					if k.columns != c.columns || got != want {
+						t.Errorf("columns %t, %s", k.columns, got)
+					}
+					if family == "row" && k.threads != cmp.Or(c.threads, rowThreads) {
+						t.Errorf("%d threads", k.threads)
+					}
+					run(t, e, s)
+					checkRows(t, e, &s, c.rows, c.n, c.turned)
+				})
+			}
 		}
 	}
 }

@@ -73,7 +73,8 @@ func (w *rowWriter) none(r reduction) string {
 	return r.none(fmt.Sprintf("bitcast<f32>(%s)", word(w.words.infinity)))
 }
 
-// accumulate prints the combination of a state with the elements a thread has at once, which are combined in pairs.
+// accumulate prints the combination of a state with the elements a thread has at once, which are combined in pairs; or where
+// the first of the best is looked for, one after the other.
 func (w *rowWriter) accumulate(p partial) {
 	var states []string
 	v := w.Code[p.value].Args[0]
@@ -87,8 +88,15 @@ func (w *rowWriter) accumulate(p partial) {
 			if !w.columns {
 				at = fmt.Sprintf("%s + %du", at, lane)
 			}
-			s := fmt.Sprintf("s%d_%d", u, lane)
-			w.line("let %s = select(%s, %s, %s);", s, w.none(p.reduction), p.lift(w.elements[u].term(v, lane), at), w.exists(u, lane))
+			s, lifted := fmt.Sprintf("s%d_%d", u, lane), p.lift(w.elements[u].term(v, lane), at)
+			if better := p.beaten(p.name(), s); better != "" {
+				if w.ragged && !w.certain(u) {
+					better += " && " + w.exists(u, lane)
+				}
+				w.line("let %s = %s;\n%s = select(%s, %s, %s);", s, lifted, p.name(), p.name(), s, better)
+				continue
+			}
+			w.line("let %s = %s;", s, w.kept(p.reduction, u, lane, lifted))
 			states = append(states, s)
 		}
 	}
@@ -101,61 +109,100 @@ func (w *rowWriter) accumulate(p partial) {
 		}
 		states = append(states[:n], states[2*n:]...)
 	}
-	w.line("%s = %s;\n}", p.name(), p.join(p.name(), states[0]))
+	if len(states) > 0 {
+		w.line("%s = %s;", p.name(), p.join(p.name(), states[0]))
+	}
+	w.line("}")
 }
 
-// sharedWords is how many words of workgroup memory a thread may use: half of what WebGPU promises.
-const sharedWords = 8
+// sharedWords is how many words of workgroup memory states may take at once: half of what WebGPU promises.
+const sharedWords = 2048
+
+// A crew is how the members of a team stand in subgroups: some of them in each, step threads apart.
+type crew struct {
+	some, step int
+	rest       int // subgroups of a team, or where subgroups are not used its members
+}
+
+func (k *rowKernel) crew() crew {
+	c := crew{some: 1, step: 1}
+	if k.columns {
+		c.step = k.threads / k.team
+	}
+	if n := k.subgroup / c.step; n > 1 {
+		c.some = min(n, k.team)
+	}
+	c.rest = k.team / c.some
+	return c
+}
 
 // fold prints the combination of the states that the threads of a team have, after which each has that of all.
 func (w *rowWriter) fold(list []partial) {
-	if w.team == 1 {
+	c := w.crew()
+	for by := 1; by < c.some; by *= 2 {
+		for _, p := range list {
+			w.line("%s = %s;", p.name(), p.join(p.name(), p.cross(p.name(), by*c.step)))
+		}
+	}
+	if c.rest == 1 {
 		return
 	}
+	room := w.threads / c.some
 	for len(list) > 0 {
 		n, words := 0, 0
-		for n < len(list) && (n == 0 || words+list[n].words() <= sharedWords) {
+		for n < len(list) && (n == 0 || (words+list[n].words())*room <= sharedWords) {
 			words += list[n].words()
 			n++
 		}
-		w.shared = max(w.shared, words)
-		w.foldSome(list[:n])
+		w.shared = max(w.shared, words*room)
+		w.foldSome(list[:n], c)
 		list = list[n:]
 	}
 }
 
-// foldSome folds states that fit workgroup memory. The threads of a large team combine in two steps: some of them, as
-// many as the square root of all, those a multiple of that number apart; and then each what these have found.
-func (w *rowWriter) foldSome(list []partial) {
-	some := map[int]int{8: 8, 64: 8, 256: 16}[w.team]
+// foldSome folds, in workgroup memory that has room for them, states of which one member in each subgroup has that of its
+// members. Many are combined in two steps: some threads combine as many as the square root of all, those a multiple of that
+// number apart; and then each what these have found.
+func (w *rowWriter) foldSome(list []partial, c crew) {
 	if w.reused {
 		w.line("workgroupBarrier();")
 	}
 	w.reused = true
-	w.share(list, "member")
+	number := "member"
+	if c.some > 1 {
+		number = fmt.Sprintf("(member / %du)", c.some)
+		w.line("if (member %% %du == 0u) {", c.some)
+	}
+	w.share(list, c, number)
+	if c.some > 1 {
+		w.line("}")
+	}
 	w.line("workgroupBarrier();")
-	if some < w.team {
+	some := c.rest
+	if c.rest > 8 {
+		for some = 8; some*some < c.rest; some *= 2 {
+		}
 		w.line("if (member < %du) {", some)
-		w.joinShared(list, "member", some, w.team/some)
-		w.share(list, "member")
+		w.joinShared(list, c, "member", some, c.rest/some)
+		w.share(list, c, "member")
 		w.line("}\nworkgroupBarrier();")
 	}
-	w.joinShared(list, "0u", 1, some)
+	w.joinShared(list, c, "0u", 1, some)
 }
 
-// share prints the stores of states in the place of a member of the team.
-func (w *rowWriter) share(list []partial, member string) {
+// share prints the stores of states in place number of the team's.
+func (w *rowWriter) share(list []partial, c crew, number string) {
 	at := 0
 	for _, p := range list {
 		for _, bits := range p.pack(p.name()) {
-			w.line("shared_words[%s] = %s;", w.sharedAt(at, member), bits)
+			w.line("shared_words[%s] = %s;", w.sharedAt(c, at, number), bits)
 			at++
 		}
 	}
 }
 
-// joinShared prints the loads of the states of n members of the team, step apart from first on, and their combination.
-func (w *rowWriter) joinShared(list []partial, first string, step, n int) {
+// joinShared prints the loads of n states of the team's, step apart from place first on, and their combination.
+func (w *rowWriter) joinShared(list []partial, c crew, first string, step, n int) {
 	for i, get := range []string{first, fmt.Sprintf("(%s + k * %du)", first, step)} {
 		if i == 1 {
 			w.line("for (var k = 1u; k < %du; k++) {", n)
@@ -164,7 +211,7 @@ func (w *rowWriter) joinShared(list []partial, first string, step, n int) {
 		for _, p := range list {
 			words := make([]string, p.words())
 			for j := range words {
-				words[j] = fmt.Sprintf("shared_words[%s]", w.sharedAt(at, get))
+				words[j] = fmt.Sprintf("shared_words[%s]", w.sharedAt(c, at, get))
 				at++
 			}
 			state := p.unpack(words)
@@ -177,12 +224,13 @@ func (w *rowWriter) joinShared(list []partial, first string, step, n int) {
 	w.line("}")
 }
 
-// sharedAt returns the index of a word of a member of the team.
-func (w *rowWriter) sharedAt(word int, member string) string {
+// sharedAt returns the index of a word in place number of the team's.
+func (w *rowWriter) sharedAt(c crew, word int, number string) string {
+	room := w.threads / c.some
 	if w.columns {
-		return fmt.Sprintf("%du + %s * %du + team", word*rowThreads, member, rowThreads/w.team)
+		return fmt.Sprintf("%du + %s * %du + team", word*room, number, w.threads/w.team)
 	}
-	return fmt.Sprintf("%du + team * %du + %s", word*rowThreads, w.team, member)
+	return fmt.Sprintf("%du + team * %du + %s", word*room, c.rest, number)
 }
 
 // define prints the values of states.

@@ -19,7 +19,7 @@ type rowWriter struct {
 	doneYet  [][]bool // by unit: values of elements that are in scope
 	opened   []bool   // by unit: its coordinates are in scope
 	placed   [][]bool // by unit: addresses of inputs that are in scope
-	shared   int      // words of workgroup memory that a thread has
+	shared   int      // words of workgroup memory
 	reused   bool     // threads may still read that memory
 }
 
@@ -33,20 +33,20 @@ func (k *rowKernel) source() (source, error) {
 	var t text
 	declare(&t, k.slots, args)
 	if w.shared > 0 {
-		t.line("var<workgroup> shared_words: array<u32, %d>;", w.shared*rowThreads)
+		t.line("var<workgroup> shared_words: array<u32, %d>;", w.shared)
 	}
-	if err := k.declare(&t); err != nil {
+	if err := k.declare(&t, k.subgroup > 0); err != nil {
 		return source{}, err
 	}
 	t.WriteString(w.String())
 	return source{
 		label: label(k.family, opNames(k.Expr)), wgsl: shaders.Prelude(t.String()) + t.String(),
-		slots: k.slots, args: args, shared: uint32(4 * w.shared * rowThreads),
+		slots: k.slots, args: args, shared: uint32(4 * w.shared),
 	}, nil
 }
 
-// declare prints the functions of the program's reductions.
-func (p *rowProgram) declare(t *text) error {
+// declare prints the functions of the program's reductions, and where asked those by which subgroups exchange states.
+func (p *rowProgram) declare(t *text, exchange bool) error {
 	seen := map[reduction]bool{}
 	for i := range p.Code {
 		if !p.combines(i) {
@@ -60,6 +60,9 @@ func (p *rowProgram) declare(t *text) error {
 		if err := r.declare(t); err != nil {
 			return err
 		}
+		if exchange {
+			r.declareExchange(t)
+		}
 	}
 	return nil
 }
@@ -67,7 +70,7 @@ func (p *rowProgram) declare(t *text) error {
 // write prints the entry point.
 func (w *rowWriter) write() error {
 	w.bodies()
-	w.line("@compute @workgroup_size(%d)", rowThreads)
+	w.line("@compute @workgroup_size(%d)", w.threads)
 	w.line("fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {")
 	w.begin()
 	first, last := 1, w.phases+1
@@ -126,7 +129,7 @@ func tag(u int) string { return fmt.Sprintf("_%d", u) }
 // begin prints where a thread works: the part of the rows, the coordinates of its own, and where this starts in each operand.
 func (w *rowWriter) begin() {
 	p := &w.words
-	teams := rowThreads / w.team
+	teams := w.threads / w.team
 	w.line("let number = group.y * %s + group.x;", word(p.columns))
 	if w.stage > 0 && (w.stage <= w.phases || w.varies()) {
 		w.line("let block = number / %s;\nlet piece = number - block * %s;", word(p.pieces), word(p.pieces))
@@ -278,53 +281,6 @@ func (w *rowWriter) elementsOf(needed []bool) error {
 	return nil
 }
 
-// open prints which unit u is, whether it is one of the row, and where. One beyond the end repeats the last.
-func (w *rowWriter) open(u int) {
-	if w.opened[u] {
-		return
-	}
-	w.opened[u] = true
-	t := tag(u)
-	trip := "0u"
-	if !w.held {
-		trip = "trip"
-	}
-	if w.scan >= 0 && w.columns { // a thread's units follow each other
-		w.line("let q%s = start + (%s * %du + member) * %du + %du;", t, trip, w.team, w.copies, u)
-	} else {
-		w.line("let q%s = start + (%s * %du + %du) * %du + member;", t, trip, w.copies, u, w.team)
-	}
-	w.line("let ok%s = q%s < end;\nlet n%s = min(q%s, end - 1u);", t, t, t, t)
-	if w.scan >= 0 && w.Code[w.scan].Reverse {
-		w.line("let c%s = %s - 1u - n%s;", t, word(w.words.units), t)
-	} else {
-		w.line("let c%s = n%s;", t, t)
-	}
-	w.coordinates("c"+t, w.span, t)
-	if w.ragged {
-		last := len(w.shape) - 1
-		for lane := range 4 {
-			w.line("let ok%s_%d = ok%s && x%d%s + %du < %s;", t, lane, t, last, t, lane, word(w.words.extents+last))
-		}
-	}
-}
-
-// placeUnit prints where unit u is in input k.
-func (w *rowWriter) placeUnit(u, k int) {
-	if !w.placed[u][k] {
-		w.placed[u][k] = true
-		w.address(w.addressOf(k)+tag(u), w.addressOf(k), k, w.span, tag(u))
-	}
-}
-
-// exists returns the condition that the element in a lane of unit u is one of the row.
-func (w *rowWriter) exists(u, lane int) string {
-	if w.ragged {
-		return fmt.Sprintf("ok%s_%d", tag(u), lane)
-	}
-	return "ok" + tag(u)
-}
-
 // finish prints the stores of the results.
 func (w *rowWriter) finish(phase int) error {
 	if err := w.storeRows(); err != nil {
@@ -384,25 +340,6 @@ func (w *rowWriter) storeRows() error {
 	}
 	w.line("}")
 	return nil
-}
-
-// storeUnit prints the stores of the results that are one for each element of unit u.
-func (w *rowWriter) storeUnit(u int) {
-	t := tag(u)
-	w.line("if (ok%s && live) {", t)
-	r := w.reader(t)
-	if w.columns {
-		r = w.reader("") // the last axis is of the rows
-	}
-	for i, v := range w.Out {
-		if w.Code[v].Row {
-			continue
-		}
-		at := fmt.Sprintf("o%d%s", i, t)
-		w.address(at, fmt.Sprintf("o%d", i), len(w.in)+i, w.span, t)
-		w.store(r, i, at, w.elements[u].bits(v, w.out[i].dtype))
-	}
-	w.line("}")
 }
 
 // store prints the stores of the lanes of output i, the first at position at.

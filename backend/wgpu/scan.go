@@ -85,7 +85,7 @@ func (w *rowWriter) scanPart(p scanPart) {
 	v := w.Code[w.scan].Args[0]
 	for i, place := range p.places {
 		u, lane := place[0], place[1]
-		s := fmt.Sprintf("select(%s, %s, %s)", w.none(r), r.lift(w.elements[u].term(v, lane), "0u"), w.exists(u, lane))
+		s := w.kept(r, u, lane, r.lift(w.elements[u].term(v, lane), "0u"))
 		if i > 0 {
 			s = r.join(p.run(i-1), s)
 		}
@@ -99,7 +99,9 @@ func (w *rowWriter) scanResults(p scanPart) {
 	in := &w.Code[w.scan]
 	base := fmt.Sprintf("base%d", p.number)
 	w.line("let %s = %s;", base, r.join(p.carry, fmt.Sprintf("before%d", p.number)))
-	w.line("%s = %s;", p.carry, r.join(p.carry, fmt.Sprintf("all%d", p.number)))
+	if last := w.copies - 1; !w.follow() || p.number == last {
+		w.line("%s = %s;", p.carry, r.join(p.carry, fmt.Sprintf("all%d", p.number)))
+	}
 	for i, place := range p.places {
 		state := base
 		switch {
@@ -112,69 +114,168 @@ func (w *rowWriter) scanResults(p scanPart) {
 	}
 }
 
-// scanTeam prints how the threads of a team find, for each part, the state of the runs of the members before them, and that of all.
-// In a large team one thread first scans the states of a number of members, the square root of all; the state of these
-// follows theirs in workgroup memory.
+// follow reports whether scanTeam finds what is before a part with all parts before it: they are a row's, whose team is of several
+// subgroups.
+func (w *rowWriter) follow() bool { return !w.columns && w.crew().rest > 1 }
+
+// scanTeam prints how the threads of a team find, for each part, the state of the runs of the members before them, and that of
+// all; or where the parts are a row's, which follow each other, first that of all runs before and after the last part that
+// of all parts. In workgroup memory threads or subgroups of them leave their states, a part after the other. The state of these
+// follows theirs there.
 func (w *rowWriter) scanTeam(parts []scanPart) {
-	r := w.reduction(w.scan)
-	last := len(parts[0].places) - 1
-	if w.team == 1 {
+	c := w.crew()
+	for _, p := range parts {
+		w.scanCrew(p, c)
+	}
+	if c.rest == 1 {
+		return
+	}
+	if !w.held {
+		w.line("workgroupBarrier();") // the threads of a loop's last trip may still read
+	}
+	w.line("let mine = member / %du;", c.some)
+	s := w.scanRoom(parts, c)
+	if c.some > 1 {
+		w.line("if (member %% %du == %du) {", c.some, c.some-1)
+	}
+	for _, p := range parts {
+		s.store(p, "mine", fmt.Sprintf("own%d", p.number))
+	}
+	if c.some > 1 {
+		w.line("}")
+	}
+	w.line("workgroupBarrier();")
+	if w.columns {
+		w.scanColumns(parts, s)
+	} else {
+		w.scanRow(parts, s)
+	}
+}
+
+// scanCrew prints the scan in subgroups: own<part> is the state of the runs of the members up to a thread, before<part> that of
+// those before it, and all<part>, where a subgroup holds the team, that of all.
+func (w *rowWriter) scanCrew(p scanPart, c crew) {
+	r, own, before := w.reduction(w.scan), fmt.Sprintf("own%d", p.number), fmt.Sprintf("before%d", p.number)
+	w.line("var %s = %s;\nvar %s: %s = %s;", own, p.run(len(p.places)-1), before, r.state(), w.none(r))
+	for by := 1; by < c.some; by *= 2 {
+		back := r.join(r.back(own, by*c.step), own)
+		w.line("%s = select(%s, %s, member %% %du >= %du);", own, own, back, c.some, by)
+	}
+	if c.some > 1 {
+		w.line("%s = select(%s, %s, member %% %du > 0u);", before, before, r.back(own, c.step), c.some)
+	}
+	if c.rest == 1 {
+		all := own
+		if c.some > 1 {
+			all = r.from(own, fmt.Sprintf("(thread %% %du) | %du", w.subgroup, (c.some-1)*c.step))
+		}
+		w.line("let all%d = %s;", p.number, all)
+	}
+}
+
+// A scanRoom is where in workgroup memory the states of a scan are: of each word of a state those of all teams, of a team those
+// of all parts, of a part those of the subgroups.
+type scanRoom struct {
+	w      *rowWriter
+	r      reduction
+	rest   int // subgroups of a team
+	states int // of a team
+	some   int // threads of a team that scan those of a row
+	words  int // of one word of the states
+}
+
+func (w *rowWriter) scanRoom(parts []scanPart, c crew) scanRoom {
+	s := scanRoom{w: w, r: w.reduction(w.scan), rest: c.rest, states: len(parts) * c.rest, some: w.subgroup}
+	places := s.states
+	switch {
+	case w.columns:
+	case w.subgroup > 0:
+		places++
+	default:
+		for s.some = 8; s.some*s.some < s.states; s.some *= 2 {
+		}
+		s.some = min(s.some, w.team)
+		places += s.some
+	}
+	s.words = w.threads / w.team * places
+	w.shared = max(w.shared, s.words*s.r.words())
+	return s
+}
+
+// at returns the index of a state, numbered over the parts of a team.
+func (s scanRoom) at(number string) string {
+	teams := s.w.threads / s.w.team
+	return fmt.Sprintf("(%s) * %du + team", number, teams)
+}
+
+// of returns the number of the state of a subgroup in a part.
+func (s scanRoom) of(p scanPart, k string) string { return fmt.Sprintf("%du + %s", p.number*s.rest, k) }
+
+func (s scanRoom) store(p scanPart, k, state string) { s.put(s.of(p, k), state) }
+
+func (s scanRoom) put(number, state string) {
+	for i, bits := range s.r.pack(state) {
+		s.w.line("shared_words[%s + %du] = %s;", s.at(number), i*s.words, bits)
+	}
+}
+
+func (s scanRoom) get(number string) string {
+	words := make([]string, s.r.words())
+	for i := range words {
+		words[i] = fmt.Sprintf("shared_words[%s + %du]", s.at(number), i*s.words)
+	}
+	return s.r.unpack(words)
+}
+
+// scanColumns prints how each thread combines, for each part, the states of the subgroups before its own, and of all.
+func (w *rowWriter) scanColumns(parts []scanPart, s scanRoom) {
+	r := s.r
+	for _, p := range parts {
+		before, all := fmt.Sprintf("before%d", p.number), fmt.Sprintf("all%d", p.number)
+		w.line("var %s: %s = %s;\nvar left%d = %s;", all, r.state(), w.none(r), p.number, all)
+		w.line("for (var k = 0u; k < %du; k++) {\nif (k == mine) { left%d = %s; }", s.rest, p.number, all)
+		w.line("%s = %s;\n}", all, r.join(all, s.get(s.of(p, "k"))))
+		w.line("%s = %s;", before, r.join(fmt.Sprintf("left%d", p.number), before))
+	}
+}
+
+// scanRow prints how the states of all parts of a row are scanned: some threads of the team scan a number of them each, a subgroup
+// or as many threads as there are states to one. What these have found follows the states in workgroup memory, of a
+// subgroup only the state of all.
+func (w *rowWriter) scanRow(parts []scanPart, s scanRoom) {
+	r, n := s.r, s.states
+	each := (n + s.some - 1) / s.some
+	mine := fmt.Sprintf("for (var k = member * %du; k < min((member + 1u) * %du, %du); k++) {", each, each, n)
+	w.line("if (member < %du) {\nvar sum: %s = %s;\n%s\nlet old = %s;", s.some, r.state(), w.none(r), mine, s.get("k"))
+	s.put("k", "sum")
+	w.line("sum = %s;\n}", r.join("sum", "old"))
+	all := fmt.Sprintf("all%d", len(parts)-1)
+	if w.subgroup > 0 {
+		w.line("var up = sum;")
+		for by := 1; by < s.some; by *= 2 {
+			w.line("up = select(up, %s, member >= %du);", r.join(r.back("up", by), "up"), by)
+		}
+		w.line("let left = select(%s, %s, member > 0u);\n%s", w.none(r), r.back("up", 1), mine)
+		w.line("let old = %s;", r.join("left", s.get("k")))
+		s.put("k", "old")
+		w.line("}\nif (member == %du) {", s.some-1)
+		s.put(fmt.Sprintf("%du", n), "up")
+		w.line("}\n}\nworkgroupBarrier();\nlet %s = %s;", all, s.get(fmt.Sprintf("%du", n)))
 		for _, p := range parts {
-			w.line("let before%d = %s;\nlet all%d = %s;", p.number, w.none(r), p.number, p.run(last))
+			before := fmt.Sprintf("before%d", p.number)
+			w.line("%s = %s;", before, r.join(s.get(s.of(p, "mine")), before))
 		}
 		return
 	}
-	some := map[int]int{8: 8, 64: 8, 256: 16}[w.team]
-	groups := w.team / some
-	room := rowThreads / w.team * groups * (some + 1)
-	w.shared = max(w.shared, (len(parts)*r.words()*room+rowThreads-1)/rowThreads)
-	at := func(part, position string) string {
-		teams := rowThreads / w.team
-		if w.columns {
-			return fmt.Sprintf("%s * %du + (%s) * %du + team", part, r.words()*room, position, teams)
-		}
-		return fmt.Sprintf("%s * %du + team * %du + %s", part, r.words()*room, room/teams, position)
-	}
-	store := func(at, state string) {
-		for i, bits := range r.pack(state) {
-			w.line("shared_words[%s + %du] = %s;", at, i*room, bits)
-		}
-	}
-	load := func(at string) string {
-		words := make([]string, r.words())
-		for i := range words {
-			words[i] = fmt.Sprintf("shared_words[%s + %du]", at, i*room)
-		}
-		return r.unpack(words)
-	}
-	// The threads of a loop's last trip may still read.
-	w.line("workgroupBarrier();")
-	w.line("let mine = member + member / %du;", some)
+	s.put(fmt.Sprintf("%du + member", n), "sum")
+	w.line("}\nworkgroupBarrier();\nvar %s: %s = %s;", all, r.state(), w.none(r))
+	w.line("for (var k = 0u; k < %du; k++) {", s.some)
 	for _, p := range parts {
-		store(at(fmt.Sprintf("%du", p.number), "mine"), p.run(last))
+		w.line("if (k == (%s) / %du) { before%d = %s; }", s.of(p, "mine"), each, p.number, all)
 	}
-	w.line("workgroupBarrier();")
-	if groups > 1 {
-		w.line("if (member < %du) {", groups*len(parts))
-		w.line("let part = member / %du;\nlet first = (member %% %du) * %du;", groups, groups, some+1)
-		w.line("var sum: %s = %s;", r.state(), w.none(r))
-		w.line("for (var k = 0u; k < %du; k++) {\nlet old = %s;", some, load(at("part", "first + k")))
-		store(at("part", "first + k"), "sum")
-		w.line("sum = %s;\n}", r.join("sum", "old"))
-		store(at("part", fmt.Sprintf("first + %du", some)), "sum")
-		w.line("}\nworkgroupBarrier();")
-	}
+	w.line("%s = %s;\n}", all, r.join(all, s.get(fmt.Sprintf("%du + k", n))))
 	for _, p := range parts {
-		part := fmt.Sprintf("%du", p.number)
-		b, a := fmt.Sprintf("before%d", p.number), fmt.Sprintf("all%d", p.number)
-		w.line("var %s: %s = %s;\nvar %s = %s;", b, r.state(), w.none(r), a, b)
-		if groups > 1 {
-			w.line("for (var k = 0u; k < %du; k++) {\nif (k == member / %du) { %s = %s; }", groups, some, b, a)
-			w.line("%s = %s;\n}", a, r.join(a, load(at(part, fmt.Sprintf("k * %du + %du", some+1, some)))))
-			w.line("%s = %s;", b, r.join(b, load(at(part, "mine"))))
-		} else {
-			w.line("for (var k = 0u; k < %du; k++) {\nif (k == member) { %s = %s; }", some, b, a)
-			w.line("%s = %s;\n}", a, r.join(a, load(at(part, "k"))))
-		}
+		before := fmt.Sprintf("before%d", p.number)
+		w.line("%s = %s;", before, r.join(before, s.get(s.of(p, "mine"))))
 	}
 }

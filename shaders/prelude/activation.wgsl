@@ -1,11 +1,12 @@
 // The functions of neural networks, each with its limit at the infinities and without overflow on the way.
 
-// exp_minus_square_ is exp(-s·x²)·2ⁿ for |x| < 16 and s of few bits. What x² loses to rounding, it would magnify.
+// exp_minus_square_ is exp(-s·x²)·2ⁿ for s·x² up to 103, s of few bits and n the boost of that; of NaN anything. What x² loses
+// to rounding, it would magnify.
 fn exp_minus_square_(x: f32, s: f32, n: i32) -> f32 {
     let h = x * x;
     let u = upper_(x);
     let l = (u * u - h) + (x - u) * (x + u);
-    let e = exp_scale_(-s * h, n);
+    let e = exp_normal_(-s * h, n);
     return e - e * (s * l);
 }
 
@@ -35,7 +36,8 @@ fn erf_(x: f32) -> f32 {
 
 fn erfc_(x: f32) -> f32 {
     let a = min(abs(x), 10.1); // 0 beyond
-    let e = exp_minus_square_(a, 1.0, 0) * erfcx_(a);
+    let n = boost_(a * a);
+    let e = exp_minus_square_(a, 1.0, n) * erfcx_(a) * pow2_(-n);
     let r = select(select(e, 2.0 - e, x < 0.0), 1.0 - erf_near_(clamp(x, -1.0, 1.0)), a < 0.5);
     return keep_nan_(r, x);
 }

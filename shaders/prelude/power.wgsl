@@ -70,12 +70,23 @@ fn exp_tail_(r: f32) -> f32 {
     return (((0.0013862404 * r + 0.008366673) * r + 0.041667525) * r + 0.16666542) * r + 0.49999997;
 }
 
-// exp_scale_ is eˣ·2ⁿ for n in [-64, 64].
+// exp_rest_ is eˣ·2⁻ᵏ for k the whole number next to x/ln 2.
+fn exp_rest_(x: f32, k: f32) -> f32 {
+    let r = (x - k * LN2_HIGH_) - k * LN2_LOW_;
+    return (exp_tail_(r) * r) * r + r + 1.0;
+}
+
+// exp_scale_ is eˣ·2ⁿ for n in [-35, 37].
 fn exp_scale_(x: f32, n: i32) -> f32 {
     let c = clamp(x, -150.0, 150.0);
     let k = round(c * LOG2E_);
-    let r = (c - k * LN2_HIGH_) - k * LN2_LOW_;
-    return keep_nan_(scale_((exp_tail_(r) * r) * r + r + 1.0, clamp(i32(k) + n, -250, 250)), x);
+    return keep_nan_(scale_(exp_rest_(c, k), i32(k) + n), x);
+}
+
+// exp_normal_ is eˣ·2ⁿ where that is neither subnormal nor infinite, and of NaN anything.
+fn exp_normal_(x: f32, n: i32) -> f32 {
+    let k = round(x * LOG2E_);
+    return bitcast<f32>(bitcast<i32>(exp_rest_(x, k)) + ((i32(k) + n) << 23u));
 }
 
 fn exp_(x: f32) -> f32 { return exp_scale_(x, 0); }
