@@ -10,12 +10,11 @@ import (
 	"github.com/weft-go/weft/shaders"
 )
 
-// Threads of a Map. Each takes mapUnroll groups of four elements, a workgroup apart, so that several loads are under way at
-// once; where there are few elements, one.
+// Threads of a Map, and of kernels like it, which take mapUnroll quads each.
 const (
 	mapThreads = 256
 	mapUnroll  = 4
-	mapFew     = 1 << 18 // quads below which a thread takes only one
+	mapFew     = 1 << 18 // quads below which a thread takes only one, so that there are enough threads
 )
 
 // Supports implements [backend.Backend].
@@ -74,10 +73,12 @@ func (e *engine) lower(s *backend.Step) error {
 type mapKernel struct {
 	domain
 	body   *ops.Expr
-	unroll int
+	unroll int // units of a thread, where they are quads a workgroup apart
+	across int // threads of a workgroup along the turned axis, where they are patches
 
 	// Words of the parameters.
 	quads, columns, rowQuads int
+	tiles, patches           int // workgroups along the last axis and the turned
 	extents                  int
 	places                   []place // of the inputs, then of the outputs
 	consts                   int
@@ -88,11 +89,10 @@ func (e *engine) lowerMap(s *backend.Step, k *backend.Map) error {
 	if s.Shape.Len() == 0 {
 		return nil
 	}
-	m := mapKernel{domain: e.newDomain(s), body: &k.Body}
-	grid := e.spread(&m, s.Consts)
+	m, grid := e.planMap(s, &k.Body)
 	key := m.appendKey(k.AppendKey(e.kernels.key[:0]))
 	e.kernels.key = key
-	p, err := e.pipeline(key, func() (source, error) { return m.source("map", "", m.write) })
+	p, err := e.pipeline(key, m.unitSource)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (m *mapKernel) parameters(consts []uint64, quads, rowQuads, columns int) {
 
 // appendKey appends what tells variants of one body apart.
 func (m *mapKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(m.shape)), byte(m.unroll), byte(len(m.block.words)))
+	b = append(b, byte(len(m.shape)), byte(m.unroll), byte(len(m.block.words)), byte(m.turned), byte(m.across))
 	return m.domain.appendKey(b)
 }
 
@@ -200,31 +200,19 @@ func (m *mapKernel) source(family, functions string, write func(*text) error) (s
 	return source{label: label(family, opNames(m.body)), wgsl: shaders.Prelude(t.String()) + t.String(), slots: m.slots, args: args}, nil
 }
 
-// write prints what a thread does for one quad: coordinates, body, stores.
-func (m *mapKernel) write(t *text) error {
-	m.coordinates(t)
-	b := newBody(m.body, 4, m.consts)
-	r := reader{domain: &m.domain, places: m.places}
-	b.load, b.index, b.same = r.load, r.index, r.same
-	for i := range m.in {
-		r.address(t, i, fmt.Sprintf("i%d", i), &m.in[i])
-	}
-	return m.compute(t, b)
-}
-
-// coordinates prints where in the domain a quad begins.
-func (m *mapKernel) coordinates(t *text) {
+// coordinates prints where in the domain a quad begins: x<axis><tag>.
+func (m *mapKernel) coordinates(t *text, quad, tag string) {
 	last := len(m.shape) - 1
 	if last == 0 {
-		t.line("let x%d = quad * 4u;", last)
+		t.line("let x%d%s = %s * 4u;", last, tag, quad)
 		return
 	}
-	t.line("var rest = quad / %s;", word(m.rowQuads))
-	t.line("let x%d = (quad - rest * %s) * 4u;", last, word(m.rowQuads))
+	t.line("var rest%s = %s / %s;", tag, quad, word(m.rowQuads))
+	t.line("let x%d%s = (%s - rest%s * %s) * 4u;", last, tag, quad, tag, word(m.rowQuads))
 	for a := last - 1; a > 0; a-- {
-		t.line("let x%d = rest %% %s; rest = rest / %s;", a, word(m.extents+a), word(m.extents+a))
+		t.line("let x%d%s = rest%s %% %s; rest%s = rest%s / %s;", a, tag, tag, word(m.extents+a), tag, tag, word(m.extents+a))
 	}
-	t.line("let x0 = rest;")
+	t.line("let x0%s = rest%s;", tag, tag)
 }
 
 // compute prints the body and the stores of its results.

@@ -14,7 +14,11 @@ const (
 	modeSplat              // one element for the lanes of a thread: the last stride is 0
 	modeVector             // four elements side by side, at a multiple of four: whole words
 	modeLanes              // an address for each lane
+	modeTurned             // for each lane four elements side by side along the domain's turned axis, at a multiple of four
 )
+
+// whole reports whether elements are read and written as whole words.
+func (m mode) whole() bool { return m == modeVector || m == modeTurned }
 
 // An access says how a kernel reaches one operand. It is part of a pipeline's key; the numbers that vary from step to
 // step are in its parameters.
@@ -28,7 +32,7 @@ type access struct {
 // A slot is a storage binding of a kernel. Operands in the same buffer share one, which also spares bindings.
 type slot struct {
 	buffer *buffer
-	wide   bool // bound as vec4<u32>: every access is modeVector of a 4- or 8-byte type, or modeOne of it
+	wide   bool // bound as vec4<u32>: every access is of whole words of a 4- or 8-byte type, or modeOne of it
 	pair   bool // bound as vec2<u32>: every access is modeVector of a 2-byte type
 	write  bool
 	atomic bool // bound as atomic<u32>
@@ -41,6 +45,7 @@ type slot struct {
 type domain struct {
 	shape   backend.Shape
 	kept    int  // axes that rows are counted by; the rest is one row
+	turned  int  // 1 + the axis that threads take four neighbours along too, so that inputs that lie so are read as whole words
 	plain   bool // reach every element by itself: fewer variants to compile
 	layouts []backend.Layout
 	in, out []access
@@ -102,22 +107,26 @@ func (d *domain) classify(o backend.Operand, l backend.Layout) access {
 		a.mode = modeSplat
 	case l.Strides[last] == 1 && o.Buf != nil && aligned(l) && !o.DType.Quantized():
 		a.mode = modeVector
+	case d.turned > 0 && l.Strides[d.turned-1] == 1 && o.Buf != nil && alignedAlong(l, d.turned-1) && !o.DType.Quantized():
+		a.mode = modeTurned
 	}
 	return a
 }
 
 // aligned reports whether every group of four elements along the last axis begins at a multiple of four.
-func aligned(l backend.Layout) bool {
-	last := len(l.Strides) - 1
+func aligned(l backend.Layout) bool { return alignedAlong(l, len(l.Strides)-1) }
+
+// alignedAlong reports the same of another axis, whose stride is 1.
+func alignedAlong(l backend.Layout, axis int) bool {
 	if l.Offset%4 != 0 {
 		return false
 	}
-	for i, st := range l.Strides[:last] {
-		if l.Shape[i] != 1 && st%4 != 0 {
+	for i, st := range l.Strides {
+		if i != axis && l.Shape[i] != 1 && st%4 != 0 {
 			return false
 		}
 	}
-	return last == 0 || l.Shape[last]%4 == 0
+	return len(l.Shape) == 1 || l.Shape[axis]%4 == 0
 }
 
 // bind gives an operand its slot.
@@ -126,7 +135,7 @@ func (d *domain) bind(a *access, o backend.Operand, write bool) {
 		return
 	}
 	b := o.Buf.(*buffer) // step has checked it
-	wide := (a.mode == modeVector || a.mode == modeOne) && o.DType.Size() >= 4
+	wide := (a.mode.whole() || a.mode == modeOne) && o.DType.Size() >= 4
 	for i := range d.slots {
 		if s := &d.slots[i]; s.buffer == b {
 			s.write = s.write || write
@@ -173,7 +182,7 @@ func (d *domain) agree() {
 	for _, list := range [][]access{d.in, d.out} {
 		for i := range list {
 			a := &list[i]
-			if a.slot < 0 || a.mode != modeVector {
+			if a.slot < 0 || !a.mode.whole() {
 				continue
 			}
 			if s := &d.slots[a.slot]; s.atomic || a.dtype.Size() >= 4 && !s.wide {
@@ -207,7 +216,7 @@ func (d *domain) pairs() {
 func (d *domain) anyVector(slot int) bool {
 	for _, list := range [][]access{d.in, d.out} {
 		for _, a := range list {
-			if a.slot == slot && a.mode == modeVector {
+			if a.slot == slot && a.mode.whole() {
 				return true
 			}
 		}

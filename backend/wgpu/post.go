@@ -19,7 +19,7 @@ type postKernel struct {
 
 // write prints what a thread does for one quad.
 func (p *postKernel) write(t *text) error {
-	p.coordinates(t)
+	p.coordinates(t, "quad", "")
 	r := reader{domain: &p.domain, places: p.places}
 	for i := 1; i < len(p.body.In); i++ {
 		r.address(t, i+p.shift, fmt.Sprintf("i%d", i+p.shift), &p.in[i+p.shift])

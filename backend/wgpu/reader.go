@@ -28,7 +28,7 @@ func (r reader) address(t *text, operand int, name string, a *access) {
 		if a.mode == modeOne || a.mode == modeSplat && axis == last {
 			continue
 		}
-		x := fmt.Sprintf("x%d", axis)
+		x := fmt.Sprintf("x%d%s", axis, r.tag)
 		if a.mode != modeVector || axis != last { // whose stride is 1
 			x += " * " + r.places[operand].stride(axis)
 		}
@@ -52,7 +52,7 @@ func (r reader) index(k, lane int) string {
 // they share.
 func (r reader) load(t *text, k int, d ops.DType, lane int) string {
 	a := &r.in[k]
-	if a.mode != modeVector {
+	if !a.mode.whole() {
 		return r.element(a.slot, d, r.index(k, lane))
 	}
 	i, w := r.at(k), fmt.Sprintf("w%d%s", k, r.tag)

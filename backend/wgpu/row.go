@@ -15,7 +15,7 @@ import (
 // Rows that fit are read once and kept in registers until their last phase. Longer ones are read again by each
 // phase, and where there are too few of them to occupy the GPU, several workgroups share a row: a kernel for each phase,
 // whose workgroups leave their states in memory for those of the next. Threads of a team exchange their states by subgroup
-// operations, where the device has these (see probeSubgroups), and in workgroup memory.
+// operations, where kernels may use these, and in workgroup memory.
 const (
 	rowTrips = 1 << 14 // of all loops of a thread: software Vulkan loses count at four times as many
 	rowPlain = 1 << 11 // elements below which a software device reaches each by itself

@@ -71,7 +71,12 @@ func (p *rowProgram) declare(t *text, exchange bool) error {
 func (w *rowWriter) write() error {
 	w.bodies()
 	w.line("@compute @workgroup_size(%d)", w.threads)
-	w.line("fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {")
+	if w.subgroup > 0 {
+		w.line("fn main(@builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_id) place: u32, @builtin(workgroup_id) group: vec3<u32>) {")
+		w.line("let thread = place * %du + lane;", w.subgroup)
+	} else {
+		w.line("fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {")
+	}
 	w.begin()
 	first, last := 1, w.phases+1
 	switch {
