@@ -145,8 +145,11 @@ func (a *fold[T, S]) cols(x unsafe.Pointer, n, _ int) {
 
 // linesAt takes lines of elements, one a row, that are stride elements apart.
 func (a *fold[T, S]) linesAt(x unsafe.Pointer, lines, stride int) {
-	const batch = 64 // as in cols
 	var t T
+	batch := 64 // as in cols
+	if unsafe.Sizeof(t) < unsafe.Sizeof(a.one) {
+		batch *= 4 // no error to speak of
+	}
 	r := len(a.state)
 	a.block = resize(a.block, r)
 	for lines > 0 {

@@ -28,7 +28,7 @@ func (a *position[T]) rows(x unsafe.Pointer, n, pos, c int) {
 	for xs := vec[T](x, n); len(xs) > 0; {
 		m := min(c-pos, len(xs))
 		if a.extreme != nil && m >= shortAssembly {
-			m = min(m, 4*blockLen) // that are still in cache when they are looked through again
+			m = min(m, 16*blockLen) // that are still in cache when they are looked through again
 			a.seek(r, xs[:m], pos)
 		} else {
 			i := 0

@@ -13,11 +13,12 @@
 // the device fails if the processor has not what it names. [Backend.Info] says which one is in use. Sets may differ in the last places of a result.
 //
 // A Map goes through its domain in the order of memory, in tiles where operands lie across each other (domains.go); a
-// copy across turns squares in registers, and what no cache holds is written past it (transpose.go). A Reduce, Row or
-// Scan is cut into elementwise programs (split.go) with accumulators or scanners between them, which work on rows, or
-// on columns if those are what lies together in memory (rows.go). What softmax and the normalisations do with a row between
-// reductions is one call of assembly (row_quick.go). Rows that are long are reduced in segments of a fixed size. Rows are sorted by keys, integers in the order of the elements (sort_keys.go): by a quicksort in assembly where
-// there is one (sort_quick.go), else by their digits (sort_radix.go).
+// copy across turns squares in registers (transpose.go). A Reduce, Row or Scan is cut into elementwise programs
+// (split.go) with accumulators or scanners between them, which work on rows, or on columns if those are what lies
+// together in memory (rows.go). What softmax and the normalisations do with a row between reductions is one call of
+// assembly (row_quick.go). Rows that are long are reduced in segments of a fixed size. Rows are sorted by keys, integers
+// in the order of the elements (sort_keys.go): by a quicksort in assembly where there is one (sort_quick.go), else by
+// their digits (sort_radix.go). Copies across and rows of many megabytes are written past the caches.
 //
 // Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
 // cache, with the programs before and after run on a tile's own elements. On amd64 a tile of float32 or float64 is a kernel in

@@ -37,7 +37,7 @@ func (j *job) reduceRows(k backend.Kernel, e *ops.Expr, axes int, reduce bool) e
 	if rk.keeps() {
 		rp.room = segment
 	} else if rk.inPlace() {
-		rp.wide = blockLen
+		rp.wide, rp.together = 2*blockLen, grain
 	}
 	layouts := j.operandLayouts()
 	o, err := rk.order(layouts, func() []domain { return rp.plan(layouts, j.lead(axes)) })

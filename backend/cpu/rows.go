@@ -74,7 +74,11 @@ func (p *pass) blocks() (block, segLen, segs int) {
 	case p.r > 1 && !p.single:
 		block = p.r * max(p.c, 1)
 	}
-	segLen = max(segment/block, 1) * block
+	segLen = segment
+	if p.cols { // where there are as many results as rows to combine
+		segLen *= 4
+	}
+	segLen = max(segLen/block, 1) * block
 	return block, segLen, max((p.r*p.c+segLen-1)/segLen, 1)
 }
 

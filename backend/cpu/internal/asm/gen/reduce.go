@@ -144,9 +144,9 @@ func (s *set) extreme(name string, size int, greater bool) {
 	s.function(name, name+" returns that of n elements, NaN if one is.", signature([]string{"x"}, []string{"n"}, result), func(g *gen) {
 		l := s.reduction(g, size)
 		f := lanes{g, size}
-		pick, one := f.pickGreater, f.con(math.Inf(-1))
+		take, pick, one := f.pick(f.VMAXPS, f.VMAXPD), f.pickGreater, f.con(math.Inf(-1))
 		if !greater {
-			pick, one = f.pickLesser, f.con(math.Inf(1))
+			take, pick, one = f.pick(f.VMINPS, f.VMINPD), f.pickLesser, f.con(math.Inf(1))
 		}
 		var acc [unroll]val
 		for i := range acc {
@@ -154,13 +154,19 @@ func (s *set) extreme(name string, size int, greater bool) {
 		}
 		nan := g.noMask()
 		var odd val
+		var most [2]val // the greatest magnitudes, as bits
+		for i := 0; i < len(most) && g.wide; i++ {
+			most[i] = g.zero()
+		}
 		l.vectors(func(i, offset int, part, four bool) {
 			x := l.vectorAt(size, offset, part)
 			if part {
 				x = g.selLanes(size, l.mask(size), x, one)
 			}
-			g.VMOVUPS(pick(acc[i], x), acc[i])
+			take(x, acc[i], acc[i])
 			switch { // a comparison sees two vectors
+			case g.wide: // masks would leave processors room for fewer loads at a time
+				f.pick(f.VPMAXUD, f.VPMAXUQ)(f.magnitude(x), most[i%2], most[i%2])
 			case !four:
 				g.gather(f.compare(unordered, x, x), nan)
 			case i%2 == 1:
@@ -170,6 +176,10 @@ func (s *set) extreme(name string, size int, greater bool) {
 			}
 		})
 		z := pick(pick(acc[0], acc[1]), pick(acc[2], acc[3]))
+		if g.wide {
+			m := f.op2(f.pick(f.VPMAXUD, f.VPMAXUQ), most[0], most[1])
+			nan = f.compare(unordered, m, m)
+		}
 		end := g.label("number")
 		g.jumpNone(nan, end)
 		g.VMOVUPS(f.con(math.NaN()), z)
@@ -180,6 +190,14 @@ func (s *set) extreme(name string, size int, greater bool) {
 			g.resultF(g.acrossD(z, pick2(g.VMAXPD, g.VMINPD, greater)), 8)
 		}
 	})
+}
+
+// magnitude is without the sign: as bits, a NaN is greater than any number.
+func (f lanes) magnitude(a val) val {
+	if f.size == 4 {
+		return f.abs(a)
+	}
+	return f.and(a, f.q(1<<63-1))
 }
 
 func pick2(a, b instr, first bool) instr {
