@@ -32,11 +32,11 @@ func (e *engine) lowerConv(s *backend.Step, k *backend.Conv) error {
 	if depthwise(s, k) {
 		return e.lowerDepthwise(s, k)
 	}
-	return e.convolve(newConvolution(s, k), k, e.plan)
+	return e.convolve(newConvolution(s, k), k, e.choose)
 }
 
-// convolve records a convolution by the kernel that plan chooses.
-func (e *engine) convolve(p *product, k *backend.Conv, plan func(*product) choice) error {
+// convolve records a convolution by the kernel that choose finds for its product.
+func (e *engine) convolve(p *product, k *backend.Conv, choose func(p *product, key []byte) (choice, error)) error {
 	key := k.AppendKey(nil)
 	for _, n := range p.image.window {
 		key = binary.AppendUvarint(key, uint64(n))
@@ -51,7 +51,11 @@ func (e *engine) convolve(p *product, k *backend.Conv, plan func(*product) choic
 	key = append(key, flag(p.image.tapsFirst))
 	p.flatten()
 	p.usePixels()
-	return e.multiply(p, plan(p), key)
+	c, err := choose(p, key)
+	if err != nil {
+		return err
+	}
+	return e.multiply(p, c, key)
 }
 
 // checkConv checks what Step.Check leaves to the kernel: that the shapes fit each other.

@@ -115,7 +115,7 @@ func testConvolution(t *testing.T, e *engine, k *backend.Conv, in int, window [2
 	if depthwise(&s, k) {
 		err = e.lowerConv(&s, k)
 	} else {
-		err = e.convolve(p, k, func(p *product) choice { return c.sized(p) })
+		err = e.convolve(p, k, func(p *product, _ []byte) (choice, error) { return c.sized(p), nil })
 	}
 	e.mu.Unlock()
 	if err != nil {

@@ -45,6 +45,7 @@ type engine struct {
 	args        []byte
 	groups      groups
 	kernels     kernels
+	tuner       *tuner        // if WEFT_TUNE=1
 	last        driver.Ticket // of the last submission
 	staging     []memory      // readback buffers not in use
 	checked     bool          // WEFT_CHECK=1: indices out of range are errors
@@ -65,6 +66,9 @@ func newEngine(dev driver.Device) (*engine, error) {
 	e.groups = groups{byKey: make(map[groupKey]driver.Group), byBuffer: make(map[driver.Buffer][]groupKey)}
 	e.kernels = newKernels()
 	e.checked = os.Getenv("WEFT_CHECK") == "1"
+	if os.Getenv("WEFT_TUNE") == "1" {
+		e.tuner = newTuner(&e.info, tuneDir())
+	}
 	var err error
 	e.out.dev = dev
 	e.out.turn.L = &e.out.mu

@@ -25,8 +25,12 @@ func (e *engine) lowerMatMul(s *backend.Step, k *backend.MatMul) error {
 	if s.Shape.Len() == 0 {
 		return nil
 	}
-	p := newProduct(s, k)
-	return e.multiply(p, e.plan(p), k.AppendKey(nil))
+	p, key := newProduct(s, k), k.AppendKey(nil)
+	c, err := e.choose(p, key)
+	if err != nil {
+		return err
+	}
+	return e.multiply(p, c, key)
 }
 
 // newProduct brings a step into its form.

@@ -49,7 +49,7 @@ func (w *workload) shape() backend.Shape {
 	return s
 }
 
-// randomOperand returns memory filled with numbers from -1 to 1, in whole numbers from -100 to 100.
+// randomOperand returns memory filled with numbers from -1 to 1, or whole ones from -100 to 100.
 func randomOperand(b *testing.B, e *engine, d ops.DType, shape backend.Shape) backend.Operand {
 	b.Helper()
 	buf, err := e.Alloc(shape.Len() * d.Size())
@@ -90,13 +90,13 @@ func (w *workload) prepare(b *testing.B, e *engine) prepared {
 		p := newConvolution(&s, w.conv)
 		var chosen *product
 		e.mu.Lock()
-		err := e.convolve(p, w.conv, func(p *product) choice { chosen = p; return e.plan(p) })
+		err := e.convolve(p, w.conv, func(p *product, _ []byte) (choice, error) { chosen = p; return e.plan(p), nil })
 		e.mu.Unlock()
 		if err != nil {
 			b.Fatal(err)
 		}
 		return prepared{p: chosen, run: func(c choice) error {
-			return e.convolve(newConvolution(&s, w.conv), w.conv, func(*product) choice { return c })
+			return e.convolve(newConvolution(&s, w.conv), w.conv, func(*product, []byte) (choice, error) { return c, nil })
 		}}
 	}
 	weights := w.weights
