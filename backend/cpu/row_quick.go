@@ -22,37 +22,45 @@ type quickVec struct{ kept, arg int }
 
 // A quickForm is the way of a phase: one of the functions is there.
 type quickForm struct {
-	sum    func(r *asm.Rows, g *rowGroup, z unsafe.Pointer, n int) float64 // one sum; writes to z if there is a result
-	sums   func(r *asm.Rows, g *rowGroup, n int)                           // two, to g.two
+	sum    func(r *asm.Rows, o *quickOperands, z unsafe.Pointer, n int) float64 // one sum; writes to z if there is a result
+	sums   func(r *asm.Rows, o *quickOperands, n int)                           // two, to o.two
 	result func(r *asm.RowBlocks) asm.RowBlock
+}
+
+// quickOperands are what a goroutine gives a quickForm, and gets.
+type quickOperands struct {
+	vecs  [3]unsafe.Pointer // elements
+	lones [3]float32        // row values
+	ahead int               // how many bytes on the elements of the next group are, where rows follow each other
+	two   [2]float64
 }
 
 // quickForms are what assembly does at once, by the text of the phase.
 var quickForms = map[string]quickForm{
 	// softmax
-	"sum exp(sub(x0,r0)) keep exp(sub(x0,r0))": {sum: func(r *asm.Rows, g *rowGroup, z unsafe.Pointer, n int) float64 {
-		return r.ExpSum(z, g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+	"sum exp(sub(x0,r0)) keep exp(sub(x0,r0))": {sum: func(r *asm.Rows, o *quickOperands, z unsafe.Pointer, n int) float64 {
+		return r.ExpSum(z, o.vecs[0], unsafe.Pointer(&o.lones[0]), n, o.ahead)
 	}},
 	"put div(x0,r0)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Div }},
 	// log-softmax, logsumexp
-	"sum exp(sub(x0,r0))": {sum: func(r *asm.Rows, g *rowGroup, _ unsafe.Pointer, n int) float64 {
-		return r.ExpSumOnly(g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+	"sum exp(sub(x0,r0))": {sum: func(r *asm.Rows, o *quickOperands, _ unsafe.Pointer, n int) float64 {
+		return r.ExpSumOnly(o.vecs[0], unsafe.Pointer(&o.lones[0]), n, o.ahead)
 	}},
 	"put sub(sub(x0,r0),r1)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.SubSub }},
 	// variance, layer norm
-	"sum sub(x0,r0) sum square(sub(x0,r0))": {sums: func(r *asm.Rows, g *rowGroup, n int) {
-		r.Moments(unsafe.Pointer(&g.two[0]), g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
+	"sum sub(x0,r0) sum square(sub(x0,r0))": {sums: func(r *asm.Rows, o *quickOperands, n int) {
+		r.Moments(unsafe.Pointer(&o.two[0]), o.vecs[0], unsafe.Pointer(&o.lones[0]), n, o.ahead)
 	}},
-	"sum square(sub(x0,r0)) sum sub(x0,r0)": {sums: func(r *asm.Rows, g *rowGroup, n int) {
-		r.Moments(unsafe.Pointer(&g.two[0]), g.vecs[0], unsafe.Pointer(&g.lones[0]), n, g.ahead())
-		g.two[0], g.two[1] = g.two[1], g.two[0]
+	"sum square(sub(x0,r0)) sum sub(x0,r0)": {sums: func(r *asm.Rows, o *quickOperands, n int) {
+		r.Moments(unsafe.Pointer(&o.two[0]), o.vecs[0], unsafe.Pointer(&o.lones[0]), n, o.ahead)
+		o.two[0], o.two[1] = o.two[1], o.two[0]
 	}},
 	"put mul(sub(sub(x0,r0),r1),r2)":                 {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Norm }},
 	"put mul(mul(sub(sub(x0,r0),r1),r2),x1)":         {result: func(r *asm.RowBlocks) asm.RowBlock { return r.NormMul }},
 	"put add(mul(mul(sub(sub(x0,r0),r1),r2),x1),x2)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.NormMulAdd }},
 	// RMS norm
-	"sum square(x0)": {sum: func(r *asm.Rows, g *rowGroup, _ unsafe.Pointer, n int) float64 {
-		return r.SumSquares(g.vecs[0], n)
+	"sum square(x0)": {sum: func(r *asm.Rows, o *quickOperands, _ unsafe.Pointer, n int) float64 {
+		return r.SumSquares(o.vecs[0], n)
 	}},
 	"put mul(x0,r0)":         {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Mul }},
 	"put mul(mul(x0,r0),x1)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.MulMul }},
@@ -135,16 +143,17 @@ func (w *phaseWriter) operand(k int) string {
 }
 
 // quickly runs phase ph over elements lo to hi of the group, which are of one row, for segment s, if assembly does the phase at
-// once and they lie well. It reports whether it did.
-func (g *rowGroup) quickly(ph, s, row, lo, hi int) bool {
+// once and they lie well, with o to work with. It reports whether it did.
+func (g *rowGroup) quickly(o *quickOperands, ph, s, row, lo, hi int) bool {
 	p, b := &g.kernel.phases[ph], &g.elems[ph]
 	q := p.quick
-	if q == nil || b.alias || len(q.vecs) > len(g.vecs) || len(q.lones) > len(g.lones) {
+	if q == nil || b.alias || len(q.vecs) > len(o.vecs) || len(q.lones) > len(o.lones) {
 		return false
 	}
 	n := hi - lo
+	o.ahead = 4 * g.r * g.c
 	for i, v := range q.vecs {
-		if g.vecs[i] = g.elementsAt(b, v, lo, n); g.vecs[i] == nil {
+		if o.vecs[i] = g.elementsAt(b, v, lo, n); o.vecs[i] == nil {
 			return false
 		}
 	}
@@ -158,28 +167,25 @@ func (g *rowGroup) quickly(ph, s, row, lo, hi int) bool {
 		}
 	}
 	for i, v := range q.lones {
-		g.lones[i] = typed[float32](g.values[v])[row]
+		o.lones[i] = typed[float32](g.values[v])[row]
 	}
 	r := &loops.Rows
 	switch {
 	case q.sum != nil:
-		addToSum(g.sums[ph][0][s], row, q.sum(r, g, z, n))
+		addToSum(g.sums[ph][0][s], row, q.sum(r, o, z, n))
 	case q.sums != nil:
-		q.sums(r, g, n)
-		addToSum(g.sums[ph][0][s], row, g.two[0])
-		addToSum(g.sums[ph][1][s], row, g.two[1])
+		q.sums(r, o, n)
+		addToSum(g.sums[ph][0][s], row, o.two[0])
+		addToSum(g.sums[ph][1][s], row, o.two[1])
 	default:
 		blocks := &r.Blocks
 		if g.streams && uintptr(z)%alignment == 0 {
 			blocks = &r.Stream
 		}
-		q.result(blocks)(z, g.vecs[0], g.vecs[1], g.vecs[2], unsafe.Pointer(&g.lones[0]), n)
+		q.result(blocks)(z, o.vecs[0], o.vecs[1], o.vecs[2], unsafe.Pointer(&o.lones[0]), n)
 	}
 	return true
 }
-
-// ahead returns how many bytes on from the elements of a row those of the next group's are, where rows follow each other.
-func (g *rowGroup) ahead() int { return 4 * g.r * g.c }
 
 // elementsAt returns n elements of v from lo on, or nil if they do not follow each other.
 func (g *rowGroup) elementsAt(b *bound, v quickVec, lo, n int) unsafe.Pointer {

@@ -19,10 +19,7 @@ type rowGroup struct {
 	sums    [][][]accumulator // of each phase, reduction and segment
 	scratch []backend.Buffer
 
-	// Operands and results of a quickPhase.
-	vecs  [3]unsafe.Pointer
-	lones [3]float32
-	two   [2]float64
+	own quickOperands // of a goroutine that works on the group alone
 }
 
 // group returns a group, new or used before, with memory for what phases keep.
@@ -74,7 +71,7 @@ func (g *rowGroup) free() {
 		b.Release()
 	}
 	clear(g.kept)
-	clear(g.vecs[:])
+	g.own = quickOperands{}
 	g.scratch = g.scratch[:0]
 	g.idle.Put(g)
 }
@@ -126,8 +123,8 @@ func (g *rowGroup) phase(ph int, parallel runner) error {
 		g.spreadValues(&p.elems)
 	}
 	if g.segs == 1 { // no closure to allocate
-		g.segments(ph, 0, 1)
-	} else if err := parallel(g.segs, 1, func(lo, hi int) { g.segments(ph, lo, hi) }); err != nil {
+		g.segments(ph, 0, 1, &g.own)
+	} else if err := parallel(g.segs, 1, func(lo, hi int) { g.segments(ph, lo, hi, new(quickOperands)) }); err != nil {
 		return err
 	}
 	for i, r := range p.reduces {
@@ -147,8 +144,8 @@ func combine(segs []accumulator) accumulator {
 	return segs[0]
 }
 
-// segments runs phase ph over segments lo to hi of the group.
-func (g *rowGroup) segments(ph, lo, hi int) {
+// segments runs phase ph over segments lo to hi of the group, with o to work with.
+func (g *rowGroup) segments(ph, lo, hi int, o *quickOperands) {
 	for s := lo; s < hi; s++ {
 		for _, a := range g.sums[ph] {
 			a[s].reset(g.n)
@@ -162,7 +159,7 @@ func (g *rowGroup) segments(ph, lo, hi int) {
 		default:
 			for row := from / g.c; from < to; row++ {
 				end := min((row+1)*g.c, to)
-				if !g.quickly(ph, s, row, from, end) && !g.fromMemory(ph, s, from, end) {
+				if !g.quickly(o, ph, s, row, from, end) && !g.fromMemory(ph, s, from, end) {
 					g.elements(ph, s, row, from, end)
 				}
 				from = end
