@@ -23,6 +23,11 @@ func isNative[T term](d ops.DType) bool {
 // round sets dst to src as elements of type d in a register: floats rounded to nearest even, integers
 // wrapped, and for Bool whether they are not 0.
 func round[T term](dst []byte, d ops.DType, src []T) {
+	if narrow, ok := any(src).([]float32); ok && d.IsHalf() && len(src) > 0 {
+		copy(typed[float32](dst), narrow)
+		roundHalf(d, unsafe.Pointer(&dst[0]), len(src))
+		return
+	}
 	switch d {
 	case ops.Bool:
 		for i, v := range src {
