@@ -126,7 +126,7 @@ func (q *blocked[T, S]) worthPacking() bool {
 func (q *blocked[T, S]) pack(j *job, batches int) error {
 	const group = 4 // tiles that are packed together, so that their memory is read in longer pieces
 	groups, steps := (q.n1-q.n0+group*q.nr-1)/(group*q.nr), (q.k+q.block-1)/q.block
-	const worth = 1 << 14 // numbers a goroutine should pack
+	const worth = 1 << 16 // numbers a goroutine should pack
 	return j.parallel(batches*groups*steps, max(1, worth/(group*q.nr*min(q.k, q.block))), func(lo, hi int) {
 		w := q.worker()
 		defer w.free()
@@ -253,18 +253,22 @@ func (q *blocked[T, S]) blockOf(w *worker, a, b *factor[T], batch, m0, m1, n0, n
 	t := tiling{Product: q.Product, k: k, row: row, col: col, ldc: ldc, add: add, size: q.size}
 	t.a, t.c = unsafe.Pointer(&x[0]), unsafe.Pointer(&c[0])
 	switch {
-	case q.dots:
-		y, ld := b.data, b.row
-		if b.fill == nil {
-			y = y[b.off+n0*b.row+k0:]
-		} else {
-			ld = roundUp(k, 16)
-			y = take[T](w.scratch, n*ld)
-			for r := range n {
+	case q.dots && b.fill != nil: // a few columns at a time, which stay in the first-level cache
+		ld := roundUp(k, 16)
+		y := take[T](w.scratch, dotColumns*ld)
+		t.b, t.group = unsafe.Pointer(&y[0]), ld
+		for ; n > 0; n -= dotColumns {
+			some := min(n, dotColumns)
+			for r := range some {
 				b.fill(w, y[r*ld:][:k], n0+r, k0)
 			}
+			t.runDots(m, some)
+			t.c, n0 = unsafe.Add(t.c, some*q.size), n0+some
 		}
-		t.b, t.group = unsafe.Pointer(&y[0]), ld
+		w.release(mark)
+		return
+	case q.dots:
+		t.b, t.group = unsafe.Pointer(&b.data[b.off+n0*b.row+k0]), b.row
 		t.runDots(m, n)
 		w.release(mark)
 		return

@@ -57,6 +57,9 @@ func newFactor[T term](p *program, in []operand, batches int, d ops.DType, const
 	if of, ok := inMemory[T](p.expr, in, batches, d); ok {
 		return of, nil, nil
 	}
+	if of, ok := halvesInMemory[T](p.expr, in, batches); ok {
+		return of, nil, nil
+	}
 	shape := in[0].layout.Shape
 	k := shape[len(shape)-1]
 	rows := shape[:len(shape)-1].Len() / max(batches, 1)
@@ -126,6 +129,32 @@ func inMemory[T term](e *ops.Expr, in []operand, batches int, d ops.DType) (fact
 		f := factor[T]{matrix: m}
 		f.off = offsetOf(lead, batch)
 		return f
+	}, true
+}
+
+// halvesInMemory returns the factors as rows that are converted to float32, if e makes that of the operands: if it loads elements
+// of half precision that follow each other, as they are or cast.
+func halvesInMemory[T term](e *ops.Expr, in []operand, batches int) (factorOf[T], bool) {
+	load := &e.Code[e.Out[0]]
+	if load.Kind == ops.Cast && load.DType == ops.Float32 {
+		load = &e.Code[load.Args[0]]
+	}
+	if load.Kind != ops.Load || !load.DType.IsHalf() {
+		return nil, false
+	}
+	o := &in[load.Args[0]]
+	l, d := o.layout, o.dtype
+	n := len(l.Shape)
+	if _, ok := any(T(0)).(float32); !ok || n != 2 && batches == 1 || l.Strides[n-1] != 1 && l.Shape[n-1] > 1 {
+		return nil, false
+	}
+	lead := backend.Layout{Shape: l.Shape[:n-2], Strides: l.Strides[:n-2], Offset: l.Offset}
+	mem, row := typed[uint16](o.mem), l.Strides[n-2]
+	return func(batch int, _ func(*worker) *frame) factor[T] {
+		first := offsetOf(lead, batch)
+		return factor[T]{fill: func(_ *worker, dst []T, r, k0 int) {
+			widen(d, any(dst).([]float32), mem[first+r*row+k0:][:len(dst)])
+		}}
 	}, true
 }
 

@@ -78,11 +78,13 @@ func (t *tiling) runWide(m, n int) {
 	}
 }
 
+// dotColumns are columns that are multiplied with all rows before the next: they stay in the first-level cache.
+const dotColumns = 8
+
 // runDots is run by dot products. The columns of b lie group numbers apart.
 func (t *tiling) runDots(m, n int) {
-	const together = 8 // columns, which stay in the first-level cache for all rows
-	for j0 := 0; j0 < n; j0 += together {
-		end := min(j0+together, n)
+	for j0 := 0; j0 < n; j0 += dotColumns {
+		end := min(j0+dotColumns, n)
 		for i := 0; i < m; {
 			rows := 0
 			for j := j0; j < end; {
