@@ -1,10 +1,11 @@
-// Package peers times gomlx on the cases of package benchmarks, beside weft in one run. It is a module of its own, so
+// Package peers times gomlx and gorgonia on cases of package benchmarks, beside weft in one run. It is a module of its own, so
 // that weft does not depend on what it is compared with:
 //
 //	cd benchmarks/peers && go test -bench .
 //
 // gomlx runs on its backend in Go (simplego), which needs nothing installed. Results are compared before they are timed.
-// gorgonia.org/tensor is not here: its last release, v0.9.24, panics at start-up since Go 1.20.
+// The last release of gorgonia.org/tensor, v0.9.24, panics at start-up since Go 1.20; go.mod has a later version of the package
+// that does that, which lets it run.
 package peers
 
 import (
@@ -16,6 +17,8 @@ import (
 	"github.com/gomlx/gomlx/backends/simplego"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/mat"
+	gorgonia "gorgonia.org/tensor"
 
 	"github.com/weft-go/weft/tensor"
 )
@@ -88,8 +91,45 @@ func compare(b *testing.B, x, y pair, weft func(x, y *tensor.Tensor) *tensor.Ten
 	})
 }
 
+// BenchmarkTiny adds 16 numbers to 16: the overhead of everything.
 func BenchmarkTiny(b *testing.B) {
-	compare(b, input(b, 1, 16), input(b, 2, 16), (*tensor.Tensor).Add, graph.Add)
+	x, y := input(b, 1, 16), input(b, 2, 16)
+	compare(b, x, y, (*tensor.Tensor).Add, graph.Add)
+	ctx := context.Background()
+	xs, ys := tensor.Must(tensor.Data[float32](ctx, x.weft)), tensor.Must(tensor.Data[float32](ctx, y.weft))
+	b.Run("weft-read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := tensor.Data[float32](ctx, x.weft.Add(y.weft)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("gorgonia", func(b *testing.B) {
+		v := gorgonia.New(gorgonia.WithShape(4, 4), gorgonia.WithBacking(xs))
+		w := gorgonia.New(gorgonia.WithShape(4, 4), gorgonia.WithBacking(ys))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := gorgonia.Add(v, w); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("gonum", func(b *testing.B) {
+		wide := func(x []float32) *mat.Dense {
+			v := make([]float64, len(x))
+			for i := range x {
+				v[i] = float64(x[i])
+			}
+			return mat.NewDense(4, 4, v)
+		}
+		v, w := wide(xs), wide(ys)
+		b.ReportAllocs()
+		for b.Loop() {
+			var z mat.Dense
+			z.Add(v, w)
+		}
+	})
 }
 
 func BenchmarkFMA(b *testing.B) {
