@@ -19,10 +19,12 @@ type Device struct {
 	b    backend.Backend
 	host backend.HostBackend // b, if its memory is the program's own
 
+	applier backend.Applier // b, if it computes single operations at once
 	starter backend.Starter // b, if it collects what it is to run
 	timer   backend.Timer   // b, if the device can time kernels
 
 	lock  ctxMutex // guards what follows and the nodes of the device; never held while kernels run
+	small *small   // made when it is first wanted
 	walks uint64   // counts the walks over the graph, to mark nodes
 	cache cache
 
@@ -47,6 +49,7 @@ func NewDevice(name string, b backend.Backend) *Device {
 		warned:  map[string]bool{},
 	}
 	d.host, _ = b.(backend.HostBackend)
+	d.applier, _ = b.(backend.Applier)
 	d.starter, _ = b.(backend.Starter)
 	if t, ok := b.(backend.Timer); ok && t.Times() {
 		d.timer = t

@@ -20,11 +20,14 @@ func Read(ctx context.Context, e Edge, dst []byte) error {
 		}
 		return err
 	}
+	d := e.Node.Device
+	if d.readSmall(ctx, e, dst) {
+		return nil
+	}
 	s, at, err := access(ctx, e)
 	if err != nil {
 		return err
 	}
-	d := e.Node.Device
 	defer d.unpin(s)
 	if err := d.read(ctx, dst, s.buf, at); err != nil {
 		return fmt.Errorf("graph: read of %d bytes from %s: %w", len(dst), d.name, err)
