@@ -283,7 +283,7 @@ func BenchmarkDeviceSort(b *testing.B) {
 				defer o.release()
 				var err error
 				if o.keys, err = o.encode(s.In[0], false); err == nil {
-					_, err = o.radix(c)
+					_, err = o.radix(c, false, false)
 				}
 				return err
 			})

@@ -12,8 +12,10 @@ type sorting struct {
 	temporaries
 	rows, n, kept int
 	keys          *buffer
-	width         int // words of a key
-	bits          int // of a key that differ
+	width         int     // words of a key
+	bits          int     // of a key that differ
+	values        bool    // are wanted, not positions
+	sorted        *buffer // keys in order, of which the values are made
 }
 
 const (
@@ -35,14 +37,15 @@ func (e *engine) lowerSort(s *backend.Step, k *backend.Sort) error {
 	e.checks = nil // the indices are our own
 	last := len(s.Shape) - 1
 	o := newSorting(e, s)
+	o.values = !k.Index
 	defer o.release()
 	places, each, err := o.places(s.In[0], k.Descending)
 	if err != nil {
 		return err
 	}
-	index := dense(places, ops.Int32, s.Shape)
-	if each != o.kept { // the rest of a row follows
-		index.Layout.Strides = append(s.Shape[:last:last], each).Strides()
+	index := o.head(places, ops.Int32, s.Shape, each)
+	if o.sorted != nil {
+		return o.read(s, k, index)
 	}
 	flat := backend.Step{Shape: s.Shape, In: append([]backend.Operand{index}, s.In[1:]...), Out: s.Out, Consts: s.Consts}
 	if k.Index {
@@ -54,6 +57,14 @@ func (e *engine) lowerSort(s *backend.Step, k *backend.Sort) error {
 	row.Layout = l
 	flat.In = append([]backend.Operand{row}, flat.In...)
 	return e.lowerGather(&flat, &backend.Gather{Post: k.Post})
+}
+
+// head is the first of each row of words of the engine's own.
+func (o *sorting) head(b *buffer, d ops.DType, shape backend.Shape, each int) backend.Operand {
+	x := dense(b, d, shape)
+	last := len(shape) - 1
+	x.Layout.Strides = append(shape[:last:last], each).Strides()
+	return x
 }
 
 func newSorting(e *engine, s *backend.Step) *sorting {
@@ -133,6 +144,7 @@ func (o *sorting) places(x backend.Operand, descending bool) (places *buffer, ea
 		places, err = o.segments()
 		return places, o.kept, err
 	}
-	places, err = o.radix(o.e.radixBlock())
+	keyed := o.values && o.width == 1
+	places, err = o.radix(o.e.radixBlock(), keyed, keyed && !x.DType.IsFloat())
 	return places, o.n, err
 }

@@ -30,8 +30,8 @@ func (e *engine) radixBlock() radixBlock {
 // radix records a sort by digits of 8 bits, the lowest first. For each digit a first kernel counts in every block how often
 // each value occurs, a scan of the counts finds where the elements of each value and block go, and the last kernel takes them
 // there, in their order: nothing depends on which workgroup comes first. Keys of 64 bits stay where they are, and only the
-// places of the elements move.
-func (o *sorting) radix(b radixBlock) (*buffer, error) {
+// places of the elements move. The keys in order are kept in sorted if asked for, and the places left out.
+func (o *sorting) radix(b radixBlock, keyed, unplaced bool) (*buffer, error) {
 	total := o.rows * o.n
 	blocks := ceil(o.n, b.size())
 	counts, err := o.words(o.rows * 256 * blocks)
@@ -46,17 +46,18 @@ func (o *sorting) radix(b radixBlock) (*buffer, error) {
 	keys[0] = o.keys
 	passes := o.bits / 8
 	for pass := range passes {
-		if places[1] == nil {
+		if places[1] == nil && !unplaced {
 			if places[1], err = o.words(total); err != nil {
 				return nil, err
 			}
 		}
-		if keys[1] == nil && o.width == 1 && pass+1 < passes {
+		if keys[1] == nil && o.width == 1 && (keyed || pass+1 < passes) {
 			if keys[1], err = o.words(total); err != nil {
 				return nil, err
 			}
 		}
-		r := radixPass{sorting: o, radixBlock: b, number: pass, blocks: blocks, keys: keys, places: places, counts: counts, starts: starts, last: pass+1 == passes}
+		r := radixPass{sorting: o, radixBlock: b, number: pass, blocks: blocks, keys: keys, places: places, counts: counts, starts: starts}
+		r.keyed, r.unplaced = o.width == 1 && (keyed || pass+1 < passes), unplaced
 		if err := r.record(); err != nil {
 			return nil, err
 		}
@@ -64,6 +65,9 @@ func (o *sorting) radix(b radixBlock) (*buffer, error) {
 		if o.width == 1 {
 			keys[0], keys[1] = keys[1], keys[0]
 		}
+	}
+	if keyed {
+		o.sorted = keys[0]
 	}
 	return places[0], nil
 }
@@ -74,10 +78,14 @@ type radixPass struct {
 	radixBlock
 	number         int
 	blocks         int
-	keys, places   [2]*buffer // from and to; the first pass has no places to read, the last writes no keys
+	keys, places   [2]*buffer // from and to; the first pass has no places to read
 	counts, starts *buffer
-	last           bool
+	keyed          bool // keys are written
+	unplaced       bool // there are no places
 }
+
+// placed reports whether the pass reads places.
+func (r *radixPass) placed() bool { return r.number > 0 && !r.unplaced }
 
 func (r *radixPass) record() error {
 	if err := r.count(); err != nil {
@@ -104,7 +112,7 @@ var sumBefore = func() *backend.Scan {
 func (r *radixPass) kernel(label string) *wordKernel {
 	k := &wordKernel{e: r.e, label: label, threads: r.threads}
 	k.array("keys", r.keys[0], false)
-	if r.number > 0 {
+	if r.placed() {
 		k.array("places", r.places[0], false)
 	}
 	k.param("n", r.n)
@@ -116,20 +124,25 @@ func (r *radixPass) kernel(label string) *wordKernel {
 }
 
 // variant tells the texts of kernels apart.
-func (r *radixPass) variant() string { return fmt.Sprint(r.width, r.number > 0, r.last, r.radixBlock) }
+func (r *radixPass) variant() string {
+	return fmt.Sprint(r.width, r.placed(), r.keyed, r.unplaced, r.radixBlock)
+}
 
 // complete fills in how an element is read, at position at of the row that begins at base.
 func (r *radixPass) complete(code string) string {
 	place, key := "at", "$keys[base + at]"
-	if r.number > 0 {
+	if r.placed() {
 		place = "$places[base + at]"
 	}
 	if r.width == 2 {
 		key = "$keys[2u * (base + PLACE) + $word.]"
 	}
-	store := "$to_keys[to] = key;"
-	if r.last || r.width == 2 {
-		store = ""
+	store := ""
+	if r.keyed {
+		store = "$to_keys[to] = key;\n"
+	}
+	if !r.unplaced {
+		store += "$to_places[to] = PLACE;"
 	}
 	code = strings.NewReplacer("STORE", store, "KEY", key).Replace(code)
 	return strings.NewReplacer("PLACE", place, "BLOCK", fmt.Sprint(r.size()), "THREADS", fmt.Sprint(r.threads)).Replace(code)
@@ -166,8 +179,10 @@ func (r *radixPass) move() error {
 		k.shared = r.threads/r.teams*256 + r.size() + 256 + 32
 	}
 	k.array("starts", r.starts, false)
-	k.array("to_places", r.places[1], true)
-	if r.width == 1 && !r.last {
+	if !r.unplaced {
+		k.array("to_places", r.places[1], true)
+	}
+	if r.keyed {
 		k.array("to_keys", r.keys[1], true)
 	}
 	return k.run(r.rows*r.blocks, r.variant(), func() string {
@@ -281,7 +296,6 @@ $main
 		let at = first + (words[e] & 2047u);
 		let to = base + $starts[(row * 256u + digit) * $blocks. + block] + e - begins[digit];
 		let key = KEY;
-		$to_places[to] = PLACE;
 		STORE
 	}
 }

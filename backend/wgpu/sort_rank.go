@@ -27,16 +27,12 @@ func (r *radixPass) rankText() string {
 	var out, last text
 	for i := range r.each {
 		digit := "(key >> $shift.) & 255u"
-		store := fmt.Sprintf("$to_keys[go%d] = key;", i)
 		if r.width == 2 {
 			digit = "key"
 		}
-		if r.last || r.width == 2 {
-			store = ""
-		}
 		out.line("let place%d = thread + %du;\nvar go%d = 0u;\n{ let key = words[place%d];\ngo%d = base + begins[%s] + place%d;", i, i*r.threads, i, i, i, digit, i)
-		if store != "" {
-			out.line("if (place%d < count) { %s }", i, store)
+		if r.keyed {
+			out.line("if (place%d < count) { $to_keys[go%d] = key; }", i, i)
 		}
 		out.line("}")
 		last.line("if (place%d < count) { $to_places[go%d] = words[place%d]; }", i, i, i)
@@ -44,7 +40,11 @@ func (r *radixPass) rankText() string {
 	for bit := range 8 {
 		bits.line("{ let one = (digit >> %du) & 1u; same = same & (subgroupBallot(one == 1u).x ^ (one - 1u)); }", bit)
 	}
-	return strings.NewReplacer("BITS", bits.String(), "LOADS", load.String(), "RANKS", rank.String(), "KEYS", keys.String(), "PLACES", places.String(), "OUT", out.String(), "LAST", last.String(),
+	move := ""
+	if !r.unplaced {
+		move = "workgroupBarrier();\n" + places.String() + "workgroupBarrier();\n" + last.String()
+	}
+	return strings.NewReplacer("BITS", bits.String(), "LOADS", load.String(), "RANKS", rank.String(), "KEYS", keys.String(), "PLACES", move, "OUT", out.String(),
 		"TEAMS", fmt.Sprint(r.threads/r.teams), "TEAM", fmt.Sprint(r.teams), "EACH", fmt.Sprint(r.each), "ALL", fmt.Sprintf("0x%xu", uint32(1<<r.teams-1)),
 		"DIGITS", fmt.Sprint(max(256/r.threads, 1)), "COUNTED", fmt.Sprint(r.threads/r.teams*256)).Replace(rankKernel)
 }
@@ -103,9 +103,6 @@ $main
 	KEYS
 	workgroupBarrier();
 	OUT
-	workgroupBarrier();
 	PLACES
-	workgroupBarrier();
-	LAST
 }
 `
