@@ -20,6 +20,7 @@ const (
 	dotTerms    = 2048     // float32 of a block of terms for dot products
 	dotRows     = 48       // up to which b is not transposed, but dot products are made of its columns
 	dotCols     = 128      // of a task with dot products
+	passCols    = 4096     // of a task with few rows
 	maxPacked   = 16 << 20 // bytes of b that are packed at a time: a part of a third-level cache
 	worthThread = 1 << 18  // multiplications that a goroutine should have to do, about 5 µs
 	mostTask    = 1 << 29  // multiplications between two looks at whether the run was cancelled
@@ -188,20 +189,18 @@ func (q *blocked[T, S]) part(j *job, b0, b1 int) error {
 // taskSize returns the size of tasks: even ones, so that each processor has a few, if there is work for them. It changes no
 // result.
 func (q *blocked[T, S]) taskSize(batches, n int) (rows, cols int) {
-	unit, most, nr := q.Tiles[0].Rows, taskCols, q.nr
+	unit, most, nr, enough := q.Tiles[0].Rows, taskCols, q.nr, 4*runtime.GOMAXPROCS(0)
 	switch {
 	case q.dots:
 		unit, most, nr = q.m, dotCols, 8
 	case q.m <= wideRows:
-		unit, nr = q.m, q.Wide[len(q.Wide)-1].Columns
-		most = nr
+		unit, nr, most, enough = q.m, passColumns, passCols, enough/4
 	}
 	even := func(n, most, unit int) int { return min(most, roundUp((n-1)/((n-1)/most+1)+1, unit)) }
 	rows, cols = even(q.m, max(unit, taskRows), unit), even(n, most, nr)
-	enough := 4 * runtime.GOMAXPROCS(0)
 	for rows*cols*q.k > mostTask || batches*((q.m+rows-1)/rows)*((n+cols-1)/cols) < enough && rows*cols*q.k > 2*worthThread {
 		switch {
-		case cols > rows && cols > 2*nr:
+		case cols > rows && cols >= 2*nr:
 			cols = roundUp(cols/2, nr)
 		case rows > 2*unit:
 			rows = roundUp(rows/2, unit)
@@ -276,6 +275,9 @@ func (q *blocked[T, S]) blockOf(w *worker, a, b *factor[T], batch, m0, m1, n0, n
 		t.b, t.group, t.at = unsafe.Pointer(&q.packed[q.packedAt(batch, n0, k0)]), k*q.nr*q.size, q.kern.packedAt
 	case q.at != nil:
 		t.b, t.group, t.at = unsafe.Pointer(&b.data[b.off+n0+k0*b.col]), q.nr*q.size, q.at
+		if m <= wideRows && n >= passColumns {
+			t.room = unsafe.Pointer(unsafe.SliceData(take[T](w.scratch, m*n)))
+		}
 	default:
 		y := take[T](w.scratch, roundUp(n, q.nr)*k)
 		q.packRight(w, b, y, n0, n1, k0, k1)

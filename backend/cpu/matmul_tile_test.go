@@ -121,6 +121,7 @@ var tileSizes = [][3]int{
 	{129, 65, 33},
 	{65, 70, 129},
 	{1, 300, 1030},
+	{3, 700, 530},
 	{130, 257, 16},
 	{0, 3, 2},
 	{3, 0, 2},
@@ -226,7 +227,7 @@ func TestProductThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	gen := func() float32 { return rng.Float32()*2 - 1 }
 	gen64 := func() float64 { return rng.Float64()*2 - 1 }
-	for _, size := range [][3]int{{150, 157, 600}, {3, 2000, 300}, {301, 1, 1100}, {64, 64, 64}} {
+	for _, size := range [][3]int{{150, 157, 600}, {3, 2000, 300}, {2, 1100, 700}, {301, 1, 1100}, {64, 64, 64}} {
 		m, n, k := size[0], size[1], size[2]
 		c := mulCase[float32]{m, n, k, strided(rng, m, k, "dense", gen), strided(rng, n, k, "transposed", gen)}
 		c64 := mulCase[float64]{m, n, k, strided(rng, m, k, "dense", gen64), strided(rng, n, k, "transposed", gen64)}

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-go/weft/backend/cpu/internal/asm"
+	"github.com/weft-go/weft/ops"
 )
 
 // A tiling is the operands of tiles.
@@ -16,6 +17,7 @@ type tiling struct {
 	k        int
 	row, col int // of a
 	ldc, add int
+	room     unsafe.Pointer // for as many rows of c, for passes
 }
 
 // run computes m rows of n columns.
@@ -54,12 +56,17 @@ func (t *tiling) column(m, n int, b, at, c, a unsafe.Pointer) {
 	}
 }
 
-// runWide is run for few rows, with tiles as wide as there are.
+// runWide is run for few rows: by passes along the rows of b where they are long, and tiles as wide as there are.
 func (t *tiling) runWide(m, n int) {
 	at, nr := unsafe.Pointer(&t.at[0]), t.Tiles[0].Columns
+	done := 0
+	if t.room != nil && n >= passColumns {
+		done = n / (nr / 2) * (nr / 2)
+		t.runPasses(m, done)
+	}
 	for i := 0; i < m; {
 		a, c := unsafe.Add(t.a, i*t.row*t.size), unsafe.Add(t.c, i*t.ldc*t.size)
-		rows, j := 1, 0
+		rows, j := 1, done
 		for k := range t.Wide {
 			s := &t.Wide[k]
 			if s.Rows > m-i {
@@ -75,6 +82,31 @@ func (t *tiling) runWide(m, n int) {
 			t.column(rows, min(nr, n-j), unsafe.Add(t.b, j*t.size), at, unsafe.Add(c, j*t.size), a)
 		}
 		i += rows
+	}
+}
+
+// passColumns are those from which on the rows of b are long enough to be read one after the other.
+const passColumns = 512
+
+// runPasses computes n columns of few rows by passes, to the same bits as by tiles.
+func (t *tiling) runPasses(m, n int) {
+	add := lookup(ops.Add, map[int]ops.DType{4: ops.Float32, 8: ops.Float64}[t.size]).v
+	to, ld := t.c, t.ldc
+	if t.add != 0 {
+		to, ld = t.room, n
+	}
+	for l, p := 0, 0; l < t.k; l += t.Passes[p].Terms {
+		for t.Passes[p].Terms > t.k-l {
+			p++
+		}
+		for i := range m {
+			a := unsafe.Add(t.a, (i*t.row+l*t.col)*t.size)
+			t.Passes[p].Mul(unsafe.Add(to, i*ld*t.size), a, t.b, unsafe.Pointer(&t.at[l]), t.col, n, l)
+		}
+	}
+	for i := 0; i < m && t.add != 0; i++ {
+		c := unsafe.Add(t.c, i*t.ldc*t.size)
+		add(c, c, unsafe.Add(to, i*ld*t.size), nil, n)
 	}
 }
 

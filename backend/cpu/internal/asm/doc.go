@@ -137,6 +137,9 @@ type Product struct {
 	// Dots are for few rows, in the order in which they serve.
 	Dots []Dot
 
+	// Passes are for one row by many columns, most terms first; the last has one.
+	Passes []Pass
+
 	// PackLines copies n rows of b of as many columns as the first tile has, from x on stride bytes apart, to z, where they
 	// follow each other. PackColumns does so where the columns lie stride bytes apart, for an n that is a multiple of 4.
 	PackLines, PackColumns func(z, x unsafe.Pointer, stride, n int)
@@ -146,6 +149,13 @@ type Product struct {
 type Tile struct {
 	Rows, Columns int
 	Mul           func(c, a, b, at unsafe.Pointer, k, row, col, ldc, n, add int)
+}
+
+// A Pass sets n elements of c to Σ a[l·col]·b[at[l]+j] for l < Terms, or with add ≠ 0 goes on with the sums that c holds: the sums
+// are those of tiles. N is a multiple of half the columns of the first tile, and greater than 0.
+type Pass struct {
+	Terms int
+	Mul   func(c, a, b, at unsafe.Pointer, col, n, add int)
 }
 
 // A Dot is the function for a number of rows and columns of c[i·ldc+j] = Σ a[i·row+l]·b[j·col+l] for l < k. With add ≠ 0 the

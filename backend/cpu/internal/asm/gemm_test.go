@@ -147,6 +147,41 @@ func dots[T float](t *testing.T, s Dot, k, add int) {
 	check(t, c, want, was)
 }
 
+// testPasses adds terms by passes as the last tile does, to the same bits.
+func testPasses[T float](t *testing.T, p *Product) {
+	columns := p.Tiles[0].Columns
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, k := range []int{1, 2, 3, 7, 8, 9, 31} {
+		n, ldb := 5*columns/2, 5*columns/2+3
+		a, b, at := make([]T, 2*k), make([]T, k*ldb), make([]int, k)
+		for i := range a {
+			a[i] = T(r.NormFloat64())
+		}
+		for i := range b {
+			b[i] = T(r.NormFloat64())
+		}
+		for l := range at {
+			at[l] = l * ldb * int(unsafe.Sizeof(T(0)))
+		}
+		c, want := make([]T, n+1), make([]T, n+1)
+		for j := 0; j < n; j += columns / 2 {
+			p.Narrow[len(p.Narrow)-1].Mul(address(want, j), address(a, 0), address(b, j), unsafe.Pointer(&at[0]), k, 0, 2, n, columns/2, 0)
+		}
+		for l := 0; l < k; {
+			for _, s := range p.Passes {
+				if s.Terms <= k-l {
+					s.Mul(address(c, 0), address(a, 2*l), address(b, 0), unsafe.Pointer(&at[l]), 2, n, l)
+					l += s.Terms
+					break
+				}
+			}
+		}
+		check(t, c, want, 0)
+	}
+}
+
+func TestPasses(t *testing.T) { products(t, testPasses[float32], testPasses[float64]) }
+
 func TestDots(t *testing.T) { products(t, testDots[float32], testDots[float64]) }
 
 func testPack[T float](t *testing.T, p *Product) {

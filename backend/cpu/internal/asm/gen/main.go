@@ -28,6 +28,7 @@ var families = []struct {
 	{"gemm", gemmKernels},
 	{"dot", dotKernels},
 	{"pack", packKernels},
+	{"pass", passKernels},
 	{"cast", castKernels},
 	{"transpose", transposeKernels},
 	{"sort", sortKernels},
