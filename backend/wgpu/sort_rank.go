@@ -13,8 +13,7 @@ func (r *radixPass) rankText() string {
 	var load, rank, keys, places, bits text
 	for i := range r.each {
 		load.line("let at%d = min(from_ + %du, $n. - 1u);", i, i*r.teams)
-		load.line("var key%d = 0u;\nvar digit%d = 255u;\nif (%du < left) {\nlet at = at%d;\nkey%d = KEY;\ndigit%d = (key%d >> $shift.) & 255u;\n}",
-			i, i, i*r.teams, i, i, i, i)
+		load.line("var key%d = 0u;\n{ let at = at%d; key%d = KEY; }\nlet digit%d = select(255u, (key%d >> $shift.) & 255u, %du < left);", i, i, i, i, i, i*r.teams)
 		rank.line("let rank%d = rank(digit%d, team, lane);", i, i)
 		keys.line("let to%d = atomicLoad(&seen[team * 256u + digit%d]) + rank%d;", i, i, i)
 		if r.width == 1 {
@@ -63,12 +62,12 @@ fn rank(digit: u32, team: u32, lane: u32) -> u32 {
 	return subgroupShuffle(first, firstTrailingBit(same)) + before;
 }
 $main
-	let unit = $group;
+	let unit = min($group, $units. - 1u);
 	let row = unit / $blocks.;
 	let block = unit - row * $blocks.;
 	let base = row * $n.;
 	let first = block * BLOCKu;
-	let count = select(0u, min(BLOCKu, $n. - first), unit < $units.);
+	let count = select(0u, min(BLOCKu, $n. - first), $group < $units.);
 	let within = team * EACHu * TEAMu + lane;
 	let from_ = first + within;
 	let left = max(count, within) - within;
@@ -90,7 +89,7 @@ $main
 	for (var i = 0u; i < team; i++) { before += sums[i]; }
 	for (var j = 0u; j < DIGITSu; j++) {
 		let digit = thread * DIGITSu + j;
-		if (digit < 256u && unit < $units.) {
+		if (digit < 256u) {
 			begins[digit] = $starts[(row * 256u + digit) * $blocks. + block] - before;
 			for (var i = 0u; i < TEAMSu; i++) {
 				let n = atomicLoad(&seen[i * 256u + digit]);
