@@ -74,7 +74,7 @@ func (in *inputs) scan(r ops.ReduceOp, d ops.DType, mode int, shape backend.Shap
 		ulp: c.ulp, bound: c.bound,
 	}
 	if c.bound > 0 {
-		tr.bound = roundings(n) + 16
+		tr.bound = roundings(n, how) + 16
 	}
 	return tr
 }
@@ -121,6 +121,12 @@ func shifted(in *inputs, shape backend.Shape, how, to string) *trial {
 	}
 }
 
-// roundings bounds the roundings that add up along n elements taken one after the other, as NumPy takes them. They go both
-// ways: their sum is rarely over three times the root of n, and here two such sums are compared.
-func roundings(n int) float64 { return min(float64(n), 6*math.Sqrt(float64(n))) }
+// roundings bounds the roundings that add up along n elements, of the given arrangement, taken one after the other, as NumPy
+// takes them. They go both ways: their sum is rarely over three times the root of n, and here two such sums are compared. Of
+// elements that are all the same they go one way for long.
+func roundings(n int, how string) float64 {
+	if how == "broadcast column" || how == "broadcast scalar" {
+		return float64(n)
+	}
+	return min(float64(n), 6*math.Sqrt(float64(n)))
+}

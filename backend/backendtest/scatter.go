@@ -137,7 +137,7 @@ func (c *scattering) trial(in *inputs, of updating) *trial {
 	}
 	tr.in = []operand{in.tensor(c.d, c.how[0], c.shape, f), in.tensor(c.index, c.how[1], few, in.positionsIn(c.shape[last])), in.tensor(c.d, c.how[2], few, f)}
 	if c.add && c.d.IsFloat() && of != exactly {
-		tr.ulp, tr.bound = 1, 20+roundings(c.updates)
+		tr.ulp, tr.bound = 1, 20+roundings(c.updates, c.how[2])
 	}
 	k := &backend.Scatter{DType: c.d, Add: c.add}
 	k.Post = c.post.apply(in, tr, c.d, sample(in, writable, 1)[0], in.ordinary)
