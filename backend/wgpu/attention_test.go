@@ -15,6 +15,8 @@ var attendTiles = []attendTile{
 	attendMiddle,
 	attendLarge,
 	attendWide,
+	{down: 8, across: 8, m: 4, n: 4, w: 8, unroll: 16, slice: 64, values: 32, keep: true},                 // a half of attendLarge
+	{down: 16, across: 8, m: 4, n: 4, w: 8, unroll: 16, slice: 32, values: 32, keep: true, shuffle: true}, // as what is not deep has it
 	{down: 8, across: 8, m: 8, n: 8, w: 8, unroll: 8, slice: 16, values: 64},
 	{down: 4, across: 8, m: 4, n: 8, w: 4, unroll: 4, slice: 8, values: 16, shuffle: true},
 	{down: 8, across: 16, m: 8, n: 4, w: 4, unroll: 8, slice: 32, values: 64},
