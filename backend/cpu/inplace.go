@@ -55,9 +55,9 @@ func (g *rowGroup) fromMemory(ph, s, lo, hi int) bool {
 	for i, k := range loads {
 		src := &g.elems[ph].in[k]
 		ok := false
-		if l, lines := sums[i][s].(liner); !g.cols {
+		if !g.cols {
 			at[i], ok = src.all(g.base+lo, hi-lo)
-		} else if lines && l.takesLines() {
+		} else if l, lines := sums[i][s].(liner); lines && l.takesLines() {
 			at[i], ok = src.lines(g.base+lo, hi-lo, g.n)
 		}
 		if !ok {

@@ -5,8 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -135,4 +137,50 @@ func quickRowsCase(t *testing.T, e ops.Expr, rows, c, gap int) {
 			t.Fatalf("%v with gaps of %d: element %d is %v, want %v", shape, gap, i, g, w)
 		}
 	}
+}
+
+// TestQuickSums holds the sums in assembly to float64 ones, for every length of a few steps, and looks at large elements.
+func TestQuickSums(t *testing.T) {
+	sets(t, func(t *testing.T, s asm.Set) {
+		r := rand.New(rand.NewPCG(9, 10))
+		l := &s.Loops().Rows
+		for n := 1; n < 300; n++ {
+			x, z := make([]float32, n), make([]float32, n+1)
+			m := float32(r.NormFloat64())
+			var sum, squares, own, exps float64
+			for i := range x {
+				x[i] = float32(r.NormFloat64())
+				d := x[i] - m
+				sum += float64(d)
+				squares += float64(d * d)
+				own += float64(x[i] * x[i])
+				exps += math.Exp(float64(d))
+			}
+			px, pm := unsafe.Pointer(&x[0]), unsafe.Pointer(&m)
+			var two [2]float64
+			l.Moments(unsafe.Pointer(&two[0]), px, pm, n, 4*n)
+			z[n] = 77
+			for what, c := range map[string][2]float64{
+				"sum of distances": {two[0], sum}, "of their squares": {two[1], squares}, "of squares": {l.SumSquares(px, n), own},
+				"of exponentials": {l.ExpSumOnly(px, pm, n, 0), exps}, "of exponentials kept": {l.ExpSum(unsafe.Pointer(&z[0]), px, pm, n, 0), exps},
+			} {
+				if !(math.Abs(c[0]-c[1]) <= 2e-7*(math.Abs(c[1])+1)) {
+					t.Errorf("%d elements: %s is %v, want %v", n, what, c[0], c[1])
+				}
+			}
+			if z[n] != 77 {
+				t.Errorf("%d elements: one beyond was written", n)
+			}
+		}
+		x := make([]float32, 256)
+		for i := range x {
+			x[i] = 3e38 * float32(1-2*(i/16%2))
+		}
+		var two [2]float64
+		zero := float32(0)
+		l.Moments(unsafe.Pointer(&two[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&zero), len(x), 0)
+		if two[0] != 0 || !math.IsInf(two[1], 1) {
+			t.Errorf("moments of large elements: %v", two)
+		}
+	})
 }

@@ -19,6 +19,8 @@ type rowGroup struct {
 	sums    [][][]accumulator // of each phase, reduction and segment
 	scratch []backend.Buffer
 
+	rowFrames []*frame // of the rows program of each phase, and of the results, or nil
+
 	own quickOperands // of a goroutine that works on the group alone
 }
 
@@ -37,12 +39,21 @@ func (w *rowWork) group() (*rowGroup, error) {
 		g.scratch = append(g.scratch, buf)
 		g.kept[i] = buf.data
 	}
+	for ph := range w.kernel.phases {
+		if len(w.kernel.phases[ph].rows.vals) > 0 {
+			g.rowFrames[ph] = g.rowFrame(&w.rowly[ph])
+		}
+	}
+	if len(w.kernel.outs) > 0 {
+		g.rowFrames[len(w.kernel.phases)] = g.rowFrame(&w.results)
+	}
 	return g, nil
 }
 
 func (w *rowWork) newGroup() *rowGroup {
 	g := &rowGroup{rowWork: w, values: make([][]byte, len(w.kernel.rows)), kept: make([][]byte, len(w.kernel.kept))}
 	g.spread = make([][]byte, len(g.values))
+	g.rowFrames = make([]*frame, len(w.kernel.phases)+1)
 	for v, i := range w.kernel.rows {
 		size := regSize(w.body.Code[v].DType)
 		g.values[i] = make([]byte, w.r*size)
@@ -70,6 +81,12 @@ func (g *rowGroup) free() {
 	for _, b := range g.scratch {
 		b.Release()
 	}
+	for i, f := range g.rowFrames {
+		if f != nil {
+			f.free()
+		}
+		g.rowFrames[i] = nil
+	}
 	clear(g.kept)
 	g.own = quickOperands{}
 	g.scratch = g.scratch[:0]
@@ -81,24 +98,22 @@ func (g *rowGroup) run(i int, parallel runner) error {
 	g.first, g.n = g.rowsOf(i)
 	g.base = g.first * g.c
 	for ph := range g.kernel.phases {
-		part := &g.kernel.phases[ph].rows
-		if len(part.vals) > 0 {
-			g.rowProgram(&g.rowly[ph])
+		if f := g.rowFrames[ph]; f != nil {
+			f.run(g.first, g.n)
 		}
 		if err := g.phase(ph, parallel); err != nil {
 			return err
 		}
 	}
-	if len(g.kernel.outs) > 0 {
-		g.rowProgram(&g.results)
+	if f := g.rowFrames[len(g.kernel.phases)]; f != nil {
+		f.run(g.first, g.n)
 	}
 	return nil
 }
 
-// rowProgram runs a part over the rows of the group. Its results are row values, or outputs.
-func (g *rowGroup) rowProgram(b *bound) {
+// rowFrame returns a frame for b, a part that runs over the rows of groups. Its results are row values, or outputs.
+func (g *rowGroup) rowFrame(b *bound) *frame {
 	f := b.frame()
-	defer f.free()
 	for k, a := range b.part.args {
 		if a.input < 0 {
 			f.give(k, unsafe.Pointer(&g.values[g.kernel.rows[a.value]][0]))
@@ -109,8 +124,8 @@ func (g *rowGroup) rowProgram(b *bound) {
 			f.take(k, unsafe.Pointer(&g.values[g.kernel.rows[v]][0]))
 		}
 	}
-	f.begin(g.n)
-	f.run(g.first, g.n)
+	f.begin(g.r)
+	return f
 }
 
 // phase runs the elements program of phase ph, and the reductions of what it makes.
@@ -127,9 +142,9 @@ func (g *rowGroup) phase(ph int, parallel runner) error {
 	} else if err := parallel(g.segs, 1, func(lo, hi int) { g.segments(ph, lo, hi, new(quickOperands)) }); err != nil {
 		return err
 	}
-	for i, r := range p.reduces {
+	for i, v := range p.reduced {
 		total := combine(g.sums[ph][i])
-		total.put(unsafe.Pointer(&g.values[g.kernel.rows[r]][0]))
+		total.put(unsafe.Pointer(&g.values[v][0]))
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type phase struct {
 	elems part // elements to reduce, elements to keep for later phases, and in the last phase results
 
 	reduces []ops.Ref // reductions of the first results of elems
+	reduced []int     // numbers of those as row values
 	kept    []ops.Ref // values of the results after those
 	outs    []int     // outputs of the kernel that are the results after those
 
@@ -231,6 +232,7 @@ func (k *rowKernel) number(rows map[ops.Ref]bool) {
 	k.rows, k.kept = map[ops.Ref]int{}, map[ops.Ref]int{}
 	for i := range k.phases {
 		for _, r := range k.phases[i].reduces {
+			k.phases[i].reduced = append(k.phases[i].reduced, len(k.rows))
 			k.rows[r] = len(k.rows)
 		}
 		for _, v := range k.phases[i].kept {

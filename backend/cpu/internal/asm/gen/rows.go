@@ -57,18 +57,25 @@ func (w wideSum) add(g *gen, v val) {
 	g.VADDPD(hi, w.hi, w.hi)
 }
 
-// total returns the sum of sums.
-func (g *gen) total(sums ...wideSum) val {
-	var t val
-	for _, w := range sums {
-		s := g.op2(g.VADDPD, w.lo, w.hi)
-		if t == nil {
-			t = s
-		} else {
-			t = g.op2(g.VADDPD, t, s)
-		}
+// total returns the sum of all lanes.
+func (g *gen) total(w wideSum) val { return g.acrossD(g.op2(g.VADDPD, w.lo, w.hi), g.VADDPD) }
+
+// pairs adds four vectors of squares as they are, in pairs, before they become float64: conversions cost more than additions, and
+// what is lost is the last place of a sum of four. No sum of squares overflows that would not as a whole.
+type pairs struct{ one, two val }
+
+// add adds vector i, v, to to. With four the next three are added with it.
+func (p *pairs) add(g *gen, to wideSum, i int, v val, four bool) {
+	switch {
+	case !four:
+		to.add(g, v)
+	case i%2 == 0:
+		p.one = v
+	case i == 1:
+		p.two = g.add(p.one, v)
+	default:
+		to.add(g, g.add(p.two, g.add(p.one, v)))
 	}
-	return g.acrossD(t, g.VADDPD)
 }
 
 // there is v, with 0 in lanes beyond the end.
@@ -126,17 +133,20 @@ func (s *set) moments() {
 		ahead := g.param("ahead")
 		g.ADDQ(l.base[1], ahead)
 		mean := l.spread(slot{size: 4}, m)
-		sums, squares := [2]wideSum{g.newSum(), g.newSum()}, [2]wideSum{g.newSum(), g.newSum()}
-		l.vectors(func(i, offset int, part, _ bool) {
+		sums, squares := [2]wideSum{g.newSum(), g.newSum()}, g.newSum()
+		var products pairs
+		l.vectors(func(i, offset int, part, four bool) {
 			if !part {
 				g.PREFETCHT0(operand.Mem{Base: ahead, Index: l.at, Scale: 4, Disp: 4 * offset})
 			}
 			d := l.there(g.sub(l.vectorAt(4, offset, part), mean), part)
 			sums[i%2].add(g, d)
-			squares[i%2].add(g, g.mul(d, d))
+			products.add(g, squares, i, g.mul(d, d), four)
 		})
-		g.VMOVSD(g.total(sums[:]...), operand.Mem{Base: z})
-		g.VMOVSD(g.total(squares[:]...), operand.Mem{Base: z, Disp: 8})
+		g.VADDPD(sums[1].lo, sums[0].lo, sums[0].lo)
+		g.VADDPD(sums[1].hi, sums[0].hi, sums[0].hi)
+		g.VMOVSD(g.total(sums[0]), operand.Mem{Base: z})
+		g.VMOVSD(g.total(squares), operand.Mem{Base: z, Disp: 8})
 	})
 }
 
@@ -145,19 +155,13 @@ func (s *set) sumSquares() {
 	sig := signature([]string{"x"}, []string{"n"}, types.Typ[types.Float64])
 	s.function(name, name+" returns the sum of the squares of n elements.", sig, func(g *gen) {
 		l := s.reduction(g, 4)
-		sums := [4]wideSum{g.newSum(), g.newSum(), g.newSum(), g.newSum()}
-		if !s.wide { // registers
-			sums[2], sums[3] = sums[0], sums[1]
-		}
-		l.vectors(func(i, offset int, part, _ bool) {
+		sum := g.newSum()
+		var squares pairs
+		l.vectors(func(i, offset int, part, four bool) {
 			x := l.vectorAt(4, offset, part)
-			sums[i].add(g, g.mul(x, x))
+			squares.add(g, sum, i, g.mul(x, x), four)
 		})
-		if s.wide {
-			g.resultF(g.total(sums[:]...), 8)
-		} else {
-			g.resultF(g.total(sums[:2]...), 8)
-		}
+		g.resultF(g.total(sum), 8)
 	})
 }
 
