@@ -25,11 +25,16 @@ func (b *Backend) parallel(ctx context.Context, n, grain int, f func(lo, hi int)
 		return protect(ctx, n, f)
 	}
 	l := loop{ctx: ctx, n: n, grain: grain, chunks: int64(chunks), f: f}
+	helped := false
 	for want := min(chunks, runtime.GOMAXPROCS(0)) - 1; want > 0 && b.reserve(); want-- {
 		l.wg.Go(func() {
 			defer b.helpers.Add(-1)
 			l.work()
 		})
+		helped = true
+	}
+	if helped { // Go keeps the goroutine started last for this processor: an idle one, that takes any other at once, waits first
+		go func() {}()
 	}
 	l.work()
 	l.wg.Wait()
