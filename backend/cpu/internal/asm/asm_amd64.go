@@ -79,11 +79,11 @@ var avx512Loops = Loops{
 		PackLines: PackLinesAVX512, PackColumns: PackColumnsFloat64AVX512, Passes: []Pass{{8, Pass8Float64AVX512}, {4, Pass4Float64AVX512}, {2, Pass2Float64AVX512}, {1, Pass1Float64AVX512}},
 	},
 	Float32: Reductions[float32]{
-		Sum: SumFloat32AVX512, Max: MaxFloat32AVX512, Min: MinFloat32AVX512, First: FirstFloat32AVX512,
+		Sum: SumFloat32AVX512, Max: MaxFloat32AVX2, Min: MinFloat32AVX2, First: FirstFloat32AVX512,
 		SumLines: SumLinesFloat32AVX512, MaxLines: MaxLinesFloat32AVX512, MinLines: MinLinesFloat32AVX512,
 	},
 	Float64: Reductions[float64]{
-		Sum: SumFloat64AVX512, Max: MaxFloat64AVX512, Min: MinFloat64AVX512, First: FirstFloat64AVX512,
+		Sum: SumFloat64AVX512, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX512,
 		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
 	},
 	ScanSum: ScanFloat32AVX512,

@@ -16,16 +16,6 @@ func GreatestBitsAVX512(x unsafe.Pointer, n int) (ret uint64)
 //go:noescape
 func SumFloat32AVX512(x unsafe.Pointer, n int) (ret float64)
 
-// MaxFloat32AVX512 returns that of n elements, NaN if one is.
-//
-//go:noescape
-func MaxFloat32AVX512(x unsafe.Pointer, n int) (ret float32)
-
-// MinFloat32AVX512 returns that of n elements, NaN if one is.
-//
-//go:noescape
-func MinFloat32AVX512(x unsafe.Pointer, n int) (ret float32)
-
 // FirstFloat32AVX512 returns the index of the first of n elements that is the one at y, or NaN.
 //
 //go:noescape
@@ -50,16 +40,6 @@ func MinLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines 
 //
 //go:noescape
 func SumFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
-
-// MaxFloat64AVX512 returns that of n elements, NaN if one is.
-//
-//go:noescape
-func MaxFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
-
-// MinFloat64AVX512 returns that of n elements, NaN if one is.
-//
-//go:noescape
-func MinFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
 
 // FirstFloat64AVX512 returns the index of the first of n elements that is the one at y, or NaN.
 //
