@@ -127,7 +127,7 @@ func (q *blocked[T, S]) worthPacking() bool {
 func (q *blocked[T, S]) pack(j *job, batches int) error {
 	const group = 4 // tiles that are packed together, so that their memory is read in longer pieces
 	groups, steps := (q.n1-q.n0+group*q.nr-1)/(group*q.nr), (q.k+q.block-1)/q.block
-	const worth = 1 << 16 // numbers a goroutine should pack
+	const worth = 1 << 14 // numbers a goroutine should pack: they are found again when the product begins
 	return j.parallel(batches*groups*steps, max(1, worth/(group*q.nr*min(q.k, q.block))), func(lo, hi int) {
 		w := q.worker()
 		defer w.free()
