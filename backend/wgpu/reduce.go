@@ -121,7 +121,7 @@ func (r reduction) beaten(a, b string) string {
 	switch {
 	case !r.positions() || r.wide():
 		return ""
-	case r.dtype.IsFloat() || r.dtype.Size() < 4:
+	case r.dtype.IsFloat() || r.dtype == ops.Int8 || r.dtype == ops.Bool:
 		return fmt.Sprintf("%s.x > %s.x", b, a)
 	}
 	return ""

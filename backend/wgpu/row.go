@@ -33,6 +33,7 @@ type rowKernel struct {
 	rowPreset      // threads of a workgroup, and of those that share a row, or the rows of their lanes
 	copies    int  // units a thread takes at once
 	held      bool // which are all it has of a row
+	full      bool // and no fewer the last time
 	stage     int  // the only phase of this kernel, where rows are split; else 0
 	subgroup  int  // threads that exchange states without workgroup memory, or 0
 
@@ -298,7 +299,7 @@ func (e *engine) launchRows(k *rowKernel, kernel backend.Kernel) (launch, error)
 // appendKey appends what tells variants of one body apart.
 func (k *rowKernel) appendKey(b []byte) []byte {
 	b = append(b, byte(len(k.shape)), byte(len(k.span)), byte(k.stage), byte(k.copies), byte(k.threads/8), byte(k.threads/k.team>>1),
-		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3)
+		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3|flag(k.full)<<4)
 	return k.domain.appendKey(b)
 }
 

@@ -75,6 +75,9 @@ func TestRowVariants(t *testing.T) {
 		{rows: 301, n: 1000, reduce: held, row: held, long: true},
 		{rows: 3, n: 4001, reduce: held, row: held, long: true},
 		{rows: 531, n: 4099, reduce: held, row: held, long: true},
+		{rows: 70, n: 4096, reduce: held, row: held},
+		{rows: 300, n: 8192, reduce: held, row: held, long: true},
+		{rows: 3, n: 1 << 18, reduce: split, row: split, long: true},
 		{rows: 67, n: 10_001, reduce: held, row: held, threads: 512, long: true},
 		{rows: 257, n: 17_001, reduce: looped, row: held, threads: 1024},
 		{rows: 61, n: 16_001, reduce: held, row: split, long: true},
@@ -89,6 +92,7 @@ func TestRowVariants(t *testing.T) {
 		{rows: 9, n: 500, turned: true, columns: true, reduce: held, row: held, threads: 1024, long: true},
 		{rows: 8_201, n: 264, turned: true, columns: true, reduce: looped, row: held, threads: 512, long: true},
 		{rows: 4_093, n: 1100, turned: true, columns: true, reduce: split, row: looped, threads: 1024, long: true},
+		{rows: 4_093, n: 1280, turned: true, columns: true, reduce: split, row: looped, threads: 1024, long: true},
 		{rows: 129, n: 5000, turned: true, columns: true, reduce: split, row: split, threads: 1024, long: true},
 		{rows: 7, n: 30_000, turned: true, columns: true, reduce: split, row: split, threads: 1024, long: true},
 		{rows: 7, n: 9_000, turned: true, columns: true, slots: 1, reduce: looped, row: looped, long: true},
@@ -233,6 +237,44 @@ func TestRowOrder(t *testing.T) {
 		k := e.planRows(&s, kernel, body, 2)
 		if ordered := name == "row"; (len(k.shape) == 1) == ordered {
 			t.Errorf("%s over %v", name, k.shape)
+		}
+	}
+}
+
+// TestRowFirst looks for the first of the greatest and of the least among elements that are all the least or the greatest of their
+// type, but perhaps one.
+func TestRowFirst(t *testing.T) {
+	e := openTest(t)
+	const rows, n, at = 3, 37, 20
+	for _, d := range []ops.DType{ops.Bool, ops.Uint8, ops.Int8, ops.Uint32, ops.Int32, ops.Int64, ops.Float16, ops.Float32} {
+		lo, hi := int64(0), int64(1)
+		if d != ops.Bool && !d.IsFloat() {
+			lo, hi = ops.IntRange(d)
+		}
+		for _, op := range []ops.ReduceOp{ops.ReduceArgMax, ops.ReduceArgMin} {
+			for _, v := range []int64{lo, hi} {
+				var b ops.Builder
+				b.Result(b.Reduce(op, b.Load(b.Operand(d), false)))
+				x := make([]int, rows*n)
+				for i := range x {
+					x[i] = int(v)
+				}
+				x[n+at] = int(lo + hi - v) // of the second row
+				shape := backend.Shape{rows, n}
+				out := upload(t, e, ops.Int32, make([]int, rows))
+				run(t, e, backend.Step{
+					Kernel: &backend.Reduce{Body: b.Expr(), Axes: 1}, Shape: shape,
+					In:  []backend.Operand{{Buf: upload(t, e, d, x), DType: d, Layout: backend.Dense(shape)}},
+					Out: []backend.Operand{{Buf: out, DType: ops.Int32, Layout: backend.Layout{Shape: shape, Strides: []int{1, 0}}}},
+				})
+				want := []int{0, 0, 0}
+				if (v == lo) == (op == ops.ReduceArgMax) {
+					want[1] = at
+				}
+				if got := download(t, e, ops.Int32, out); !slices.Equal(got, want) {
+					t.Errorf("%s of %s, most of them %d: %v, want %v", op, d, v, got, want)
+				}
+			}
 		}
 	}
 }

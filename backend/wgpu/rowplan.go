@@ -7,6 +7,7 @@ const (
 	rowCopies  = 4       // units that it has under way at once of a row that is not held
 	rowBusy    = 1 << 16 // threads that occupy the GPU, or nearly
 	rowMany    = 64      // rows from which on those that are read again are held in workgroups larger than usual, and others not
+	rowLong    = 1 << 10 // units of rows from which on those that fill all trips have kernels of their own
 	rowPieces  = 1024    // workgroups of rowThreads to split few rows among
 	scanPieces = 2112    // the same for scans, whose workgroups wait more
 )
@@ -24,10 +25,10 @@ func (k *rowKernel) choose(most int, split bool) {
 	}
 	k.ragged = !k.columns && k.shape[last]%4 != 0
 	held, copies := rowHeld, rowCopies
-	switch {
-	case k.costly() || len(k.Code) > 32:
+	switch n := k.varying(); {
+	case k.costly() || n > 32:
 		held, copies = 1, 1
-	case len(k.Code) > 16:
+	case n > 16:
 		held, copies = 2, 2
 	case k.columns && k.scan >= 0:
 		copies = rowHeld
@@ -184,4 +185,5 @@ func (k *rowKernel) cut(pieces int) {
 		per := (trips + pieces - 1) / pieces
 		k.pieces, k.length, k.stage = (trips+per-1)/per, per*k.team*k.copies, 1
 	}
+	k.full = !k.ragged && k.pieces*k.length == k.units && k.units >= rowLong
 }

@@ -95,6 +95,17 @@ func (p *rowProgram) varies() bool {
 	return false
 }
 
+// varying returns the number of values that each element has.
+func (p *rowProgram) varying() int {
+	n := 0
+	for _, fixed := range p.fixed {
+		if !fixed {
+			n++
+		}
+	}
+	return n
+}
+
 // costly reports whether some reduction is.
 func (p *rowProgram) costly() bool {
 	for i := range p.Code {

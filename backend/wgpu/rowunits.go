@@ -45,9 +45,12 @@ func (w *rowWriter) placeUnit(u, k int) {
 	}
 }
 
-// certain reports whether all elements of unit u of a held row are there: the units of a row are more than half of those that its
-// team has, and what is beyond or not whole is among the others.
+// certain reports whether all elements of unit u are there: of a held row, whose units are more than half of those that its team
+// has, what is beyond or not whole is among the other half.
 func (w *rowWriter) certain(u int) bool {
+	if w.full {
+		return true
+	}
 	if w.scan >= 0 && (w.columns || w.ragged) { // units are in another order, or the last quad may come first
 		return false
 	}
