@@ -189,16 +189,16 @@ func (q *blocked[T, S]) part(j *job, b0, b1 int) error {
 // taskSize returns the size of tasks: even ones, so that each processor has a few, if there is work for them. It changes no
 // result.
 func (q *blocked[T, S]) taskSize(batches, n int) (rows, cols int) {
-	unit, most, nr, enough := q.Tiles[0].Rows, taskCols, q.nr, 4*runtime.GOMAXPROCS(0)
+	unit, most, nr, enough, worth := q.Tiles[0].Rows, taskCols, q.nr, 4*runtime.GOMAXPROCS(0), 2*worthThread
 	switch {
 	case q.dots:
 		unit, most, nr = q.m, dotCols, 8
 	case q.m <= wideRows:
-		unit, nr, most, enough = q.m, passColumns, passCols, enough/4
+		unit, nr, most, enough, worth = q.m, passColumns, passCols, enough/4, 2*worth
 	}
 	even := func(n, most, unit int) int { return min(most, roundUp((n-1)/((n-1)/most+1)+1, unit)) }
 	rows, cols = even(q.m, max(unit, taskRows), unit), even(n, most, nr)
-	for rows*cols*q.k > mostTask || batches*((q.m+rows-1)/rows)*((n+cols-1)/cols) < enough && rows*cols*q.k > 2*worthThread {
+	for rows*cols*q.k > mostTask || batches*((q.m+rows-1)/rows)*((n+cols-1)/cols) < enough && rows*cols*q.k > worth {
 		switch {
 		case cols > rows && cols >= 2*nr:
 			cols = roundUp(cols/2, nr)
