@@ -180,6 +180,51 @@ func testChoice(t *testing.T, e *engine, c choice, d ops.DType, align, turn int)
 	}
 }
 
+// TestMatMulMixed multiplies factors of different types: halves are kept as words until they are stored, others are not.
+func TestMatMulMixed(t *testing.T) {
+	e := openTest(t)
+	const m, n, k = 64, 64, 64
+	x, y := numbers(m*k, 1, true), numbers(k*n, 2, true)
+	for _, types := range [][2]ops.DType{{ops.Float16, ops.Int8}, {ops.Int8, ops.Float16}, {ops.Float16, ops.Float32}, {ops.Float32, ops.BFloat16}, {ops.BFloat16, ops.Float16}} {
+		for _, c := range []tile{
+			{rows: 16, columns: 32, depth: 8, m: 4, n: 4, loop: loadTwice},
+			{rows: 32, columns: 16, depth: 16, m: 4, n: 4, loop: loadAhead},
+		} {
+			var a, b, post ops.Builder
+			a.Result(a.Cast(ops.Float32, a.Load(a.Operand(types[0]), false)))
+			b.Result(b.Cast(ops.Float32, b.Load(b.Operand(types[1]), false)))
+			post.Result(post.Load(post.Operand(ops.Float32), false))
+			kernel := &backend.MatMul{A: a.Expr(), B: b.Expr(), Post: post.Expr(), Acc: ops.Float32}
+			out := upload(t, e, ops.Float32, make([]int, m*n))
+			s := backend.Step{
+				Shape: backend.Shape{m, n},
+				In: []backend.Operand{
+					{Buf: upload(t, e, types[0], x), DType: types[0], Layout: backend.Dense(backend.Shape{m, k})},
+					{Buf: upload(t, e, types[1], y), DType: types[1], Layout: backend.Dense(backend.Shape{k, n})},
+				},
+				Out: []backend.Operand{{Buf: out, DType: ops.Float32, Layout: backend.Dense(backend.Shape{m, n})}},
+			}
+			p := newProduct(&s, kernel)
+			e.mu.Lock()
+			err := e.multiply(p, choice{tile: c}.sized(p), kernel.AppendKey(nil))
+			e.mu.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range download(t, e, ops.Float32, out) {
+				want := 0
+				for l := range k {
+					want += x[i/n*k+l] * y[l*n+i%n]
+				}
+				if got != want {
+					t.Errorf("%s·%s by %+v: element %d is %d, want %d", types[0], types[1], c, i, got, want)
+					break
+				}
+			}
+		}
+	}
+}
+
 // matrices returns an operand [batch rows columns], whose columns lie side by side if turned.
 func matrices(b *buffer, d ops.DType, batch, rows, columns int, turned bool) backend.Operand {
 	l := backend.Layout{Shape: backend.Shape{batch, rows, columns}, Strides: []int{rows * columns, columns, 1}}

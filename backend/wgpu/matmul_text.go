@@ -165,7 +165,7 @@ func (k *productKernel) declare(t *text, p *panel) {
 		t.line("let place%d = place_b(%sfirst_column + (thread + %du) %% %du);", i, k.arguments(), i*threads, p.extent)
 	}
 	for i := range p.each {
-		r := fmt.Sprintf("%s%d", p.name, i)
+		r := p.unit(i)
 		t.line("let unit_%s = thread + %du;", r, i*threads)
 		switch {
 		case p.image:
@@ -213,10 +213,13 @@ func (k *productKernel) stride(p *panel, input int) string {
 	return k.places[input].stride(axis)
 }
 
+// unit returns the name of unit i of a thread. Bindings are named b0, b1, ….
+func (p *panel) unit(i int) string { return fmt.Sprintf("%s_%d", p.name, i) }
+
 // guard prints the condition under which a thread has a unit i, where not all have.
 func (p *panel) guard(t *text, i, threads int) {
 	if (i+1)*threads > p.units {
-		t.line("if (unit_%s%d < %du) {", p.name, i, p.units)
+		t.line("if (unit_%s < %du) {", p.unit(i), p.units)
 	} else {
 		t.line("{")
 	}
@@ -229,7 +232,7 @@ func (k *productKernel) load(t *text, p *panel, from string) {
 		return
 	}
 	for i := range p.each {
-		r := fmt.Sprintf("%s%d", p.name, i)
+		r := p.unit(i)
 		p.guard(t, i, k.tile.threads())
 		if p.raw {
 			for j := range p.e.In {
@@ -268,9 +271,9 @@ func (k *productKernel) loadPixels(t *text, p *panel, from string) {
 	for i := range p.each {
 		p.guard(t, i, k.tile.threads())
 		if once {
-			t.line("b%d = pixel_b(tap%d, channel + deep_b%d);\n}", i, i%p.places, i)
+			t.line("%s = pixel_b(tap%d, channel + deep_%s);\n}", p.unit(i), i%p.places, p.unit(i))
 		} else {
-			t.line("b%d = element_b(place%d, %s + deep_b%d);\n}", i, i%p.places, from, i)
+			t.line("%s = element_b(place%d, %s + deep_%s);\n}", p.unit(i), i%p.places, from, p.unit(i))
 		}
 	}
 }
@@ -279,7 +282,7 @@ func (k *productKernel) loadPixels(t *text, p *panel, from string) {
 func (k *productKernel) store(t *text, p *panel, from, which string) {
 	for i := range p.each {
 		p.guard(t, i, k.tile.threads())
-		r := fmt.Sprintf("%s%d", p.name, i)
+		r := p.unit(i)
 		if p.raw {
 			t.line("let %s = %s;", r, p.take(r, "w", from))
 		}

@@ -58,8 +58,8 @@ func TestTune(t *testing.T) {
 	}
 	compiled := e.kernels.compiled
 	tunedProduct(t, e, 128)
-	tunedProduct(t, e, 112) // of the same class
-	if n := e.kernels.compiled - compiled; n != 0 || len(again.choices) != 1 {
+	tunedProduct(t, e, 112)                                                   // of the same class
+	if n := e.kernels.compiled - compiled; n > 1 || len(again.choices) != 1 { // one for tiles that are not full
 		t.Errorf("%d kernels compiled for a class that is known, %v", n, again.choices)
 	}
 	if err := os.WriteFile(again.path, []byte("{"), 0o600); err != nil {

@@ -13,10 +13,7 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 import time
-
-sys.path.pop(0)  # torch.py beside this file is not the library
 
 import numpy as np
 

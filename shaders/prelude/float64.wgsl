@@ -82,8 +82,9 @@ fn div_f64_(x: f64, y: f64) -> f64 {
     return nan_if_f64_(x / y, same_f64_(x, y) && (!isfinite_f64_(x) || !truth_f64_(x)));
 }
 
-// sqrt_f64_ is rounded correctly, whatever the builtin does, which may be right to 24 bits only: of x brought to [1, 4), so that
-// the root and its neighbours are 2⁻⁵² apart. The root is too great or too small by the exact remainder.
+// sqrt_f64_ is rounded correctly, whatever the builtin and the arithmetic around it do: of x brought to m in [1, 4), y is near the
+// root. As integers of 53 bits, or one more, that is the y for which y² - y < s <= y² + y, where s is m·2¹⁰⁴. The low 64 bits of
+// the difference s - y² say how far it is off.
 fn sqrt_f64_(x: f64) -> f64 {
     if (!truth_f64_(x) || !isfinite_f64_(x) || negative_f64_(x)) {
         return nan_if_f64_(x, isnan_f64_(x) || (negative_f64_(x) && truth_f64_(x)));
@@ -93,13 +94,21 @@ fn sqrt_f64_(x: f64) -> f64 {
     let n = i32(b.y >> 20u) - 1023 - select(0, 54, small);
     let odd = n & 1;
     let m = value_f64_(b.x, (b.y & 0xfffffu) | ((1023u + u32(odd)) << 20u));
-    var y = sqrt(m);
-    y = y + square_rest_f64_(m, y) / (y + y);
-    y = y + square_rest_f64_(m, y) / (y + y);
-    let rest = square_rest_f64_(m, y);
-    let unit = 2.220446049250313e-16lf;
-    y = y + select(0.0lf, unit, rest > y * unit) - select(0.0lf, unit, rest <= -y * unit);
-    return y * pow2_f64_((n - odd) / 2);
+    var near = sqrt(m);
+    near = near + square_rest_f64_(m, near) / (near + near);
+    let c = bits_f64_(clamp(near, 1.0lf, 1.9999999999999998lf));
+    var y = vec2<u32>(c.x, (c.y & 0xfffffu) | 0x100000u);
+    var off = sub64_(vec2<u32>(0u, (b.x << u32(odd)) << 20u), mul64_(y, y));
+    for (var k = 0; k < 8; k++) {
+        if (less64_(y, off)) {
+            off = sub64_(off, add64_(add64_(y, y), vec2<u32>(1u, 0u)));
+            y = add64_(y, vec2<u32>(1u, 0u));
+        } else if (!less64_(neg64_(y), off)) {
+            y = sub64_(y, vec2<u32>(1u, 0u));
+            off = add64_(off, add64_(add64_(y, y), vec2<u32>(1u, 0u)));
+        }
+    }
+    return value_f64_(y.x, (y.y & 0xfffffu) | 0x3ff00000u) * pow2_f64_((n - odd) / 2);
 }
 
 // square_rest_f64_ is m - y², exactly, for y near √m: fma is not fused everywhere. The halves of y have 26 bits or one more.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch on the cases of package benchmarks, on an NVIDIA GPU.
 
-    python benchmarks/peers/torch.py [CASE ...] >torch.json
+    python benchmarks/peers/cuda.py [CASE ...] >torch.json
     WEFT_DEVICE=wgpu go test -run '^$' -bench . ./benchmarks >weft.txt
     go run ./benchmarks/report weft.txt torch.json
 
@@ -87,7 +87,7 @@ def on_gpu():
     }.items():
         yield f"{name}/{square}", matrix, f
     yield "CumSum/Vector/1e8", one, lambda x: x.cumsum(0)
-    yield f"Take/{8 * SIDE}x{SIDE}", lambda: [normal(SIDE, SIDE), torch.randint(0, SIDE, (8 * SIDE,), device=GPU)], lambda x, i: x[i]
+    yield f"Take/{8 * SIDE - 1}x{SIDE}", lambda: [normal(SIDE, SIDE), torch.randint(0, SIDE, (8 * SIDE - 1,), device=GPU)], lambda x, i: x[i]
     yield "Sort/Values/2^24", lambda: [normal(1 << 24)], lambda x: x.sort()
     yield "Sort/Order/2^24", lambda: [normal(1 << 24)], lambda x: x.argsort()
     for side in (64, 256, 512, 1024, 2048, 4096, 8192):
