@@ -140,7 +140,7 @@ func (m *mapKernel) parameters(consts []uint64, quads, rowQuads, columns int) {
 
 // appendKey appends what tells variants of one body apart.
 func (m *mapKernel) appendKey(b []byte) []byte {
-	b = append(b, byte(len(m.shape)), byte(m.unroll), byte(len(m.block.words)), byte(m.turned), byte(m.across))
+	b = append(b, byte(len(m.shape)), byte(m.unroll), byte(len(m.block.words)), byte(m.turned), byte(m.across), byte(m.apart/8))
 	return m.domain.appendKey(b)
 }
 
@@ -203,12 +203,18 @@ func (m *mapKernel) source(family, functions string, write func(*text) error) (s
 // coordinates prints where in the domain a quad begins: x<axis><tag>.
 func (m *mapKernel) coordinates(t *text, quad, tag string) {
 	last := len(m.shape) - 1
+	first := func(quad string) string { // of the elements of a quad of a row
+		if m.apart > 1 {
+			return fmt.Sprintf("(%s - %s %% %du) * 4u + %s %% %du", quad, quad, m.apart, quad, m.apart)
+		}
+		return quad + " * 4u"
+	}
 	if last == 0 {
-		t.line("let x%d%s = %s * 4u;", last, tag, quad)
+		t.line("let x%d%s = %s;", last, tag, first(quad))
 		return
 	}
-	t.line("var rest%s = %s / %s;", tag, quad, word(m.rowQuads))
-	t.line("let x%d%s = (%s - rest%s * %s) * 4u;", last, tag, quad, tag, word(m.rowQuads))
+	t.line("var rest%s = %s / %s;\nlet q%s = %s - rest%s * %s;", tag, quad, word(m.rowQuads), tag, quad, tag, word(m.rowQuads))
+	t.line("let x%d%s = %s;", last, tag, first("q"+tag))
 	for a := last - 1; a > 0; a-- {
 		t.line("let x%d%s = rest%s %% %s; rest%s = rest%s / %s;", a, tag, tag, word(m.extents+a), tag, tag, word(m.extents+a))
 	}

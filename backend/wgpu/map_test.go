@@ -106,7 +106,14 @@ func TestMapUnits(t *testing.T) {
 		d     ops.DType
 		shape backend.Shape
 		units int
-	}{{ops.Float32, backend.Shape{n}, 4}, {ops.Int64, backend.Shape{n}, 2}, {ops.Int8, backend.Shape{1031, 1033}, 4}} {
+		apart int // where lanes are dispersed
+	}{
+		{ops.Float32, backend.Shape{n}, 4, 0},
+		{ops.Int64, backend.Shape{n}, 2, 0},
+		{ops.Int8, backend.Shape{1031, 1033}, 4, 0},
+		{ops.Int32, backend.Shape{1031, 1033}, 4, 32},
+		{ops.Int64, backend.Shape{3, 60}, 1, 8},
+	} {
 		x := numbers(c.shape.Len(), 3, false)
 		var b ops.Builder
 		v := b.Load(b.Operand(c.d), false)
@@ -121,8 +128,8 @@ func TestMapUnits(t *testing.T) {
 			In:  []backend.Operand{{DType: c.d, Layout: backend.Dense(c.shape), Buf: upload(t, e, c.d, x)}},
 			Out: []backend.Operand{{DType: c.d, Layout: to, Buf: upload(t, e, c.d, make([]int, c.shape[0]*to.Strides[0]))}},
 		}
-		if m, _ := e.planMap(&s, &kernel.Body); m.unroll != c.units {
-			t.Errorf("%s%v: %d units, want %d", c.d, c.shape, m.unroll, c.units)
+		if m, _ := e.planMap(&s, &kernel.Body); m.unroll != c.units || m.apart != c.apart {
+			t.Errorf("%s%v: %d units, lanes %d apart; want %d and %d", c.d, c.shape, m.unroll, m.apart, c.units, c.apart)
 		}
 		run(t, e, s)
 		got := download(t, e, c.d, s.Out[0].Buf)

@@ -64,13 +64,40 @@ func (e *engine) planMap(s *backend.Step, body *ops.Expr) (m mapKernel, grid [3]
 	m.merge(s, 0)
 	m.turn(s)
 	m.reach(s)
+	if m.turned == 0 && !m.plain {
+		m.loosen()
+	}
+	m.pairs()
 	return m, e.spreadUnits(&m, s)
 }
+
+// loosen disperses the lanes where the outputs are not written as whole words: as far as does not leave many lanes beyond the end
+// of a row.
+func (m *mapKernel) loosen() {
+	for i := range m.out {
+		if !m.loose(len(m.in) + i) {
+			return
+		}
+	}
+	for apart := mapThreads; apart >= 8; apart /= 2 {
+		n := m.shape[len(m.shape)-1]
+		if idle := dispersed(n, apart)*4 - n; n >= 4*apart && idle*8 <= n {
+			m.disperse(apart)
+			return
+		}
+	}
+}
+
+// dispersed returns how many threads take a row of n elements if their lanes are apart.
+func dispersed(n, apart int) int { return (n + 4*apart - 1) / (4 * apart) * apart }
 
 // spreadUnits decides which units a thread takes, fills the parameters, and returns the grid.
 func (e *engine) spreadUnits(m *mapKernel, s *backend.Step) [3]uint32 {
 	last := len(m.shape) - 1
 	rowQuads := (m.shape[last] + 3) / 4
+	if m.apart > 1 {
+		rowQuads = dispersed(m.shape[last], m.apart)
+	}
 	quads := m.shape[:last].Len() * rowQuads
 	if m.turned > 0 {
 		down := (m.shape[m.turned-1] + 3) / 4

@@ -1,6 +1,7 @@
 package wgpu
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
@@ -14,6 +15,7 @@ type memoryCase struct {
 	inputs int
 	axis   int // that is reduced, scanned or normalised along
 	consts []float64
+	dtype  ops.DType // Float32 if 0
 
 	// layout, if not nil, is where input k lies, given the dense layout.
 	layout func(k int, l backend.Layout) backend.Layout
@@ -141,6 +143,9 @@ func memoryCases(n, side int) []memoryCase {
 			g := b.Apply(ops.GELU, b.Apply(ops.Add, b.Apply(ops.Mul, in[0], in[1]), b.Const(0, ops.Float32)))
 			return b.Apply(ops.Sub, b.Apply(ops.Mul, g, b.Const(1, ops.Float32)), in[1])
 		})},
+		{name: "a*b float16", shape: line, inputs: 2, dtype: ops.Float16, build: mapping(func(b *ops.Builder, in []ops.Ref) ops.Ref {
+			return b.Apply(ops.Mul, in[0], in[1])
+		})},
 		{name: "copy", shape: line, inputs: 1, build: mapping(copying)},
 		{name: "sum", shape: line, inputs: 1, build: reducing(ops.ReduceSum)},
 		{name: "max", shape: line, inputs: 1, build: reducing(ops.ReduceMax)},
@@ -172,7 +177,7 @@ func (c *memoryCase) step(data func(k, elements int) backend.Buffer) backend.Ste
 	var b ops.Builder
 	var in []ops.Ref
 	for range c.inputs {
-		in = append(in, b.Load(b.Operand(ops.Float32), false))
+		in = append(in, b.Load(b.Operand(cmp.Or(c.dtype, ops.Float32)), false))
 	}
 	kernel := c.build(&b, in)
 	order := func(l backend.Layout) backend.Layout { // the axis comes last
@@ -191,7 +196,7 @@ func (c *memoryCase) step(data func(k, elements int) backend.Buffer) backend.Ste
 		if c.layout != nil {
 			l = c.layout(k, l)
 		}
-		s.In = append(s.In, backend.Operand{DType: ops.Float32, Layout: order(l), Buf: data(k, l.Touched())})
+		s.In = append(s.In, backend.Operand{DType: cmp.Or(c.dtype, ops.Float32), Layout: order(l), Buf: data(k, l.Touched())})
 	}
 	body := kernel.Bodies()[0]
 	l := order(backend.Dense(c.shape))

@@ -46,6 +46,7 @@ type domain struct {
 	shape   backend.Shape
 	kept    int  // axes that rows are counted by; the rest is one row
 	turned  int  // 1 + the axis that threads take four neighbours along too, so that inputs that lie so are read as whole words
+	apart   int  // elements of the last axis from a lane to the next, if that is not 1 (0): see disperse
 	plain   bool // reach every element by itself: fewer variants to compile
 	layouts []backend.Layout
 	in, out []access
@@ -231,3 +232,33 @@ func tailSpills(o backend.Operand, l backend.Layout) bool {
 	n := l.Shape[last]
 	return n%4 != 0 && (l.Offset+n)*o.DType.Size() < o.Buf.Size()
 }
+
+// disperse sets the lanes of threads apart, so that each is the neighbour of the same lane of the next thread: what threads read
+// and write one by one is then done in whole lines of memory. It is for kernels whose operands do not lie at multiples of four.
+func (d *domain) disperse(apart int) {
+	d.apart = apart
+	for i := range d.slots {
+		d.slots[i].wide, d.slots[i].pair = false, false
+	}
+	for _, list := range [][]access{d.in, d.out} {
+		for i := range list {
+			if list[i].mode.whole() {
+				list[i].mode = modeLanes
+			}
+		}
+	}
+}
+
+// loose reports whether the elements of operand i, an input or after those an output, are neighbours along the last axis that are
+// not reached as whole words.
+func (d *domain) loose(i int) bool {
+	list, n := d.in, i
+	if n >= len(d.in) {
+		list, n = d.out, n-len(d.in)
+	}
+	a := list[n]
+	return a.mode == modeLanes && one(d.layouts[i], len(d.shape)-1) && a.dtype.Size() >= 4
+}
+
+// lane returns the number of elements from the first lane of a thread to another.
+func (d *domain) lane(n int) int { return n * max(d.apart, 1) }

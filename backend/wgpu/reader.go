@@ -45,7 +45,7 @@ func (r reader) index(k, lane int) string {
 	if r.same(k) || lane == 0 {
 		return r.at(k)
 	}
-	return fmt.Sprintf("(%s + %du * %s)", r.at(k), lane, r.places[k].stride(len(r.shape)-1))
+	return fmt.Sprintf("(%s + %du * %s)", r.at(k), r.lane(lane), r.places[k].stride(len(r.shape)-1))
 }
 
 // load returns the element of input k in a lane. Before the first of four lanes it prints the loads of the words
@@ -151,10 +151,10 @@ func (r reader) storeLanes(t *text, a *access, at, stride, bound string, bits []
 		return
 	}
 	for lane := range bits {
-		t.line("if (x%d%s + %du < %s) {", len(r.shape)-1, r.tag, lane, bound)
+		t.line("if (x%d%s + %du < %s) {", len(r.shape)-1, r.tag, r.lane(lane), bound)
 		position := at
 		if lane > 0 {
-			position = fmt.Sprintf("(%s + %du * %s)", at, lane, stride)
+			position = fmt.Sprintf("(%s + %du * %s)", at, r.lane(lane), stride)
 		}
 		r.storeElement(t, a, position, bits[lane])
 		t.line("}")

@@ -299,7 +299,7 @@ func (e *engine) launchRows(k *rowKernel, kernel backend.Kernel) (launch, error)
 // appendKey appends what tells variants of one body apart.
 func (k *rowKernel) appendKey(b []byte) []byte {
 	b = append(b, byte(len(k.shape)), byte(len(k.span)), byte(k.stage), byte(k.copies), byte(k.threads/8), byte(k.threads/k.team>>1),
-		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3|flag(k.full)<<4)
+		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3|flag(k.full)<<4|flag(k.apart > 0)<<5)
 	return k.domain.appendKey(b)
 }
 

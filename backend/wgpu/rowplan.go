@@ -36,9 +36,41 @@ func (k *rowKernel) choose(most int, split bool) {
 		held = rowCopies
 	}
 	k.chooseTeam(most, held, split)
+	k.loosen()
+	k.pairs()
 	k.fit(held, copies)
 	if !k.held && split {
 		k.cut(k.parts())
+	}
+}
+
+// loosen disperses the lanes of the threads of a team where the elements of rows are not reached as whole words.
+func (k *rowKernel) loosen() {
+	if k.plain || k.columns || k.scan >= 0 || len(k.span) != 1 || k.team == 1 {
+		return
+	}
+	varies, loose := false, false
+	for i, v := range k.Out {
+		if !k.Code[v].Row {
+			varies = true
+			if !k.loose(len(k.in) + i) {
+				return
+			}
+		}
+	}
+	for i := range k.in {
+		switch {
+		case varies: // the stores decide
+		case k.in[i].mode.whole():
+			return
+		case k.loose(i):
+			loose = true
+		}
+	}
+	if varies || loose {
+		k.disperse(k.team)
+		k.ragged = true
+		k.units = dispersed(k.shape[len(k.shape)-1], k.team)
 	}
 }
 
@@ -69,7 +101,7 @@ type rowPreset struct{ threads, team int }
 
 // Presets by the length of rows that they hold.
 var (
-	heldRows    = []rowPreset{{rowThreads, 8}, {rowThreads, 32}, {rowThreads, 64}, {rowThreads, 256}, {512, 512}, {1024, 1024}}
+	heldRows    = []rowPreset{{rowThreads, 2}, {rowThreads, 4}, {rowThreads, 8}, {rowThreads, 32}, {rowThreads, 64}, {rowThreads, 256}, {512, 512}, {1024, 1024}}
 	heldColumns = []rowPreset{{rowThreads, 1}, {rowThreads, 8}, {rowThreads, 32}, {512, 64}, {1024, 128}}
 )
 
@@ -105,7 +137,7 @@ func (k *rowKernel) chooseTeam(most, held int, split bool) {
 	}
 	holding, long = fits(holding), fits(long)
 	for i, p := range holding {
-		if k.units > p.team*held {
+		if k.units > p.team*held || !k.columns && p.team < 8 && k.units > p.team {
 			continue
 		}
 		// In large workgroups threads wait for many others. What is read once need not be held; rows that are few may be split.

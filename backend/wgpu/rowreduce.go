@@ -86,7 +86,7 @@ func (w *rowWriter) accumulate(p partial) {
 			}
 			at := "at" + tag(u)
 			if !w.columns {
-				at = fmt.Sprintf("%s + %du", at, lane)
+				at = fmt.Sprintf("%s + %du", at, w.lane(lane))
 			}
 			s, lifted := fmt.Sprintf("s%d_%d", u, lane), p.lift(w.elements[u].term(v, lane), at)
 			if better := p.beaten(p.name(), s); better != "" {

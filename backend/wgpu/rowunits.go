@@ -28,11 +28,15 @@ func (w *rowWriter) open(u int) {
 	} else {
 		w.line("let c%s = n%s;", t, t)
 	}
-	w.coordinates("c"+t, w.span, t)
+	last := len(w.shape) - 1
+	if w.apart > 0 {
+		w.line("let x%d%s = (c%s - member) * 4u + member;\nlet at%s = x%d%s;", last, t, t, t, last, t)
+	} else {
+		w.coordinates("c"+t, w.span, t)
+	}
 	if w.ragged && !w.certain(u) {
-		last := len(w.shape) - 1
 		for lane := range 4 {
-			w.line("let ok%s_%d = ok%s && x%d%s + %du < %s;", t, lane, t, last, t, lane, word(w.words.extents+last))
+			w.line("let ok%s_%d = ok%s && x%d%s + %du < %s;", t, lane, t, last, t, w.lane(lane), word(w.words.extents+last))
 		}
 	}
 }
