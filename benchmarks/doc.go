@@ -13,5 +13,5 @@
 //
 // gonum computes in float64 where it has no float32 (floats, mat); its figures are for twice the bytes then.
 // The folder peers holds a module of its own for gomlx, so that weft does not depend on it, arrays.py, which times NumPy and
-// PyTorch on the CPU beside BenchmarkPeer, and cuda.py, which times PyTorch on a GPU.
+// PyTorch on the CPU beside BenchmarkPeer, and pytorch_gpu.py, which times PyTorch on a GPU.
 package benchmarks

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch on the cases of package benchmarks, on an NVIDIA GPU.
 
-    python benchmarks/peers/cuda.py [CASE ...] >torch.json
+    python benchmarks/peers/pytorch_gpu.py [CASE ...] >torch.json
     WEFT_DEVICE=wgpu go test -run '^$' -bench . ./benchmarks >weft.txt
     go run ./benchmarks/report weft.txt torch.json
 
