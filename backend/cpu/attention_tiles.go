@@ -49,14 +49,15 @@ func (a *attender[T]) scoreTiles(w *worker, x *attended[T], b, key, n int) {
 		t.b, t.group, t.at = unsafe.Pointer(&x.packed[0]), a.depth*nr*a.size, a.transposed.packedAt
 		step *= nr
 	}
+	first := t.b
 	for d := 0; d < a.depth; d += blockTerms / 2 {
+		t.b = unsafe.Add(first, d*step)
 		t.a, t.k, t.add = unsafe.Pointer(&x.queries[d]), min(blockTerms/2, a.depth-d), d
 		if dots {
 			t.runDots(x.count, n)
 		} else {
 			t.run(x.count, n)
 		}
-		t.b = unsafe.Add(t.b, t.k*step)
 	}
 }
 

@@ -256,13 +256,14 @@ func (q *blocked[T, S]) blockOf(w *worker, a, b *factor[T], batch, m0, m1, n0, n
 		ld := roundUp(k, 16)
 		y := take[T](w.scratch, dotColumns*ld)
 		t.b, t.group = unsafe.Pointer(&y[0]), ld
-		for ; n > 0; n -= dotColumns {
-			some := min(n, dotColumns)
+		first := t.c
+		for j := 0; j < n; j += dotColumns {
+			some := min(n-j, dotColumns)
+			t.c = unsafe.Add(first, j*q.size)
 			for r := range some {
-				b.fill(w, y[r*ld:][:k], n0+r, k0)
+				b.fill(w, y[r*ld:][:k], n0+j+r, k0)
 			}
 			t.runDots(m, some)
-			t.c, n0 = unsafe.Add(t.c, some*q.size), n0+some
 		}
 		w.release(mark)
 		return

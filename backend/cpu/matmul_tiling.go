@@ -43,14 +43,13 @@ func (t *tiling) column(m, n int, b, at, c, a unsafe.Pointer) {
 	case n < list[0].Columns:
 		list = t.Part
 	}
+	done := 0
 	for i := range list {
 		s := &list[i]
-		for m >= s.Rows {
-			s.Mul(c, a, b, at, t.k, t.row, t.col, t.ldc, n, t.add)
-			m -= s.Rows
-			c, a = unsafe.Add(c, s.Rows*t.ldc*t.size), unsafe.Add(a, s.Rows*t.row*t.size)
+		for ; m-done >= s.Rows; done += s.Rows {
+			s.Mul(unsafe.Add(c, done*t.ldc*t.size), unsafe.Add(a, done*t.row*t.size), b, at, t.k, t.row, t.col, t.ldc, n, t.add)
 		}
-		if m == 0 {
+		if done == m {
 			return
 		}
 	}
