@@ -67,10 +67,9 @@ sets: ## the CPU backend on each instruction set that the processor has, and com
 .PHONY: arm64
 arm64: ## the CPU backend on NEON, under qemu-user
 	GOARCH=arm64 CGO_ENABLED=0 go vet ./...
-	GOARCH=arm64 CGO_ENABLED=0 go test -c -o /tmp/weft-cpu-arm64.test ./backend/cpu
-	cd backend/cpu && qemu-aarch64 /tmp/weft-cpu-arm64.test -test.short -test.run 'Instructions|Assembly|MatMul'
-	cd backend/cpu && qemu-aarch64 /tmp/weft-cpu-arm64.test -test.short \
-		-test.run 'Conformance/^(map|matmul)$$/^(add|sub|mul|div|maximum|minimum|neg|abs|sqrt|floor|ceil|trunc|round|float32|float64|program)'
+	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 -short -run 'Instructions|Assembly|MatMul' ./backend/cpu
+	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 -short ./backend/cpu \
+		-run 'Conformance/^(map|matmul)$$/^(add|sub|mul|div|maximum|minimum|neg|abs|sqrt|floor|ceil|trunc|round|float32|float64|program)'
 
 ROUNDS ?= 10
 .PHONY: suite

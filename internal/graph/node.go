@@ -135,21 +135,24 @@ func (r *Room3) Node(in []Edge) *Node {
 
 // newNode returns a node on in, which it copies, and counts it as a reader of them.
 func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *Node {
-	var n *Node
-	switch len(in) {
-	case 0:
-		n = new(Node)
-	case 1:
-		n = new(Room1).Node(in)
-	case 2:
-		n = new(Room2).Node(in)
-	case 3:
-		n = new(Room3).Node(in)
-	default:
-		n = &Node{in: append([]Edge(nil), in...)}
-	}
+	n := nodeOn(in)
 	n.begin(k, d, t, shape)
 	return n
+}
+
+// nodeOn returns a node on in, which it copies.
+func nodeOn(in []Edge) *Node {
+	switch len(in) {
+	case 0:
+		return new(Node)
+	case 1:
+		return new(Room1).Node(in)
+	case 2:
+		return new(Room2).Node(in)
+	case 3:
+		return new(Room3).Node(in)
+	}
+	return &Node{in: append([]Edge(nil), in...)}
 }
 
 // begin makes n, which has its inputs, a node and counts it as a reader of them.
@@ -204,15 +207,7 @@ func ApplyAt(n *Node, op *ops.Op, shape backend.Shape) {
 
 // Apply returns an elementwise operation, as ApplyAt makes it.
 func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node {
-	var n *Node
-	switch len(in) {
-	case 1:
-		n = new(Room1).Node(in)
-	case 2:
-		n = new(Room2).Node(in)
-	default:
-		n = new(Room3).Node(in)
-	}
+	n := nodeOn(in)
 	ApplyAt(n, op, shape)
 	return n
 }

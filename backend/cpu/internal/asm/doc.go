@@ -24,12 +24,6 @@ const (
 // String returns the name of s: "generic", "avx2", "avx512" or "neon".
 func (s Set) String() string { return [...]string{"generic", "avx2", "avx512", "neon"}[s] }
 
-// Best returns the last of [Sets].
-func Best() Set {
-	s := Sets()
-	return s[len(s)-1]
-}
-
 // A Block computes one operation for n elements, as a block function of backend/cpu does.
 type Block = func(z, x, y, w unsafe.Pointer, n int)
 
