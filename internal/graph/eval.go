@@ -199,11 +199,17 @@ func (f *flight) publish() {
 // settle lets n, which has its result in s, forget how it came about, or the result if it is not wanted.
 func (n *Node) settle(s *storage, keep bool) {
 	if keep && n.gone == 0 {
-		n.in, n.attr = nil, nil
+		n.forget()
 		return
 	}
 	n.mem.Store(nil)
 	s.free()
+}
+
+// forget lets go of what n was computed from. The inputs are in one piece of memory with n, so they are cleared.
+func (n *Node) forget() {
+	clear(n.in)
+	n.in, n.attr = nil, nil
 }
 
 // takeMoves claims data to be brought to the device: all that is the program's, or else what one transfer
@@ -259,7 +265,7 @@ func (f *flight) landMoves(ok bool) {
 			for i := range m.n.in {
 				m.n.in[i].Node.readers.Add(-1)
 			}
-			m.n.in, m.n.attr = nil, nil
+			m.n.forget()
 		}
 	}
 	if f.done != nil {

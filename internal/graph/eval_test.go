@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -211,6 +212,38 @@ func waitFor(t *testing.T, ok func() bool) {
 			t.Fatal("it never comes true")
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// A result keeps nothing that it was computed from, of any number of inputs, nor does what was moved.
+func TestForgets(t *testing.T) {
+	d, _ := testDevice(t)
+	other := NewDevice("other", newFake(t))
+	for name, build := range map[string]func(x Edge) *Node{
+		"one":   func(x Edge) *Node { return apply(ops.Exp, x).Node },
+		"two":   func(x Edge) *Node { return apply(ops.Add, x, x).Node },
+		"three": func(x Edge) *Node { return apply(ops.Clip, x, x, x).Node },
+		"many": func(x Edge) *Node {
+			half := backend.Layout{Shape: x.Layout.Shape, Strides: x.Layout.Strides, Offset: 4}
+			return Assemble(ops.Float32, backend.Shape{8}, Part{x, x.Layout}, Part{x, half})
+		},
+		"moved": func(x Edge) *Node { return Transfer(other, x) },
+	} {
+		made := func() (weak.Pointer[Node], *Node) {
+			x := apply(ops.Neg, arange(d, 4))
+			eval(t, x)
+			y := build(x)
+			eval(t, Of(y))
+			return weak.Make(x.Node), y
+		}
+		x, y := made()
+		for range 3 {
+			runtime.GC()
+		}
+		if x.Value() != nil {
+			t.Errorf("%s: the result keeps its input", name)
+		}
+		runtime.KeepAlive(y)
 	}
 }
 
