@@ -97,6 +97,15 @@ COUNT ?= 6
 bench: ## the benchmarks, COUNT times, for benchstat
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./benchmarks/...
 
+PYTHON ?= python3
+THREADS ?= 1,2
+.PHONY: peers
+peers: ## the CPU backend beside NumPy, PyTorch and gonum, as a table, for THREADS (1,2) and CASES (all)
+	@dir=$$(mktemp -d); trap 'rm -r $$dir' EXIT; \
+	go test -c -o $$dir/weft.test ./benchmarks && \
+	$(PYTHON) benchmarks/peers/numpy_pytorch_cpu.py --weft $$dir/weft.test --threads $(THREADS) $(CASES) >$$dir/peers.json && \
+	go run ./benchmarks/report $$dir/peers.json
+
 .PHONY: size
 size: ## lines of Go a package, without tests
 	@for p in $$(go list -f '{{.Dir}}' ./...); do \

@@ -12,6 +12,6 @@
 // Sizes are larger on a GPU. Command report puts the figures beside those of the scripts in peers, as a table and a plot.
 //
 // gonum computes in float64 where it has no float32 (floats, mat); its figures are for twice the bytes then.
-// The folder peers holds a module of its own for gomlx, so that weft does not depend on it, arrays.py, which times NumPy and
-// PyTorch on the CPU beside BenchmarkPeer, and pytorch_gpu.py, which times PyTorch on a GPU.
+// The folder peers holds a module of its own for gomlx, so that weft does not depend on it, numpy_pytorch_cpu.py, which times
+// NumPy, PyTorch and gonum on the CPU beside BenchmarkPeer (make peers), and pytorch_gpu.py, which times PyTorch on a GPU.
 package benchmarks

@@ -13,9 +13,22 @@ import (
 	"github.com/weft-go/weft/tensor"
 )
 
-// BenchmarkPeer is the cases that peers/arrays.py puts to NumPy and PyTorch, of the same sizes, with
-// the median and the least time of the calls.
+// BenchmarkPeer is the cases that peers/numpy_pytorch_cpu.py puts to NumPy and PyTorch, of the same sizes, with
+// the median and the least time of the calls. Products, convolutions and attention are in peers_products_test.go.
 func BenchmarkPeer(b *testing.B) {
+	for _, c := range slices.Concat(productPeers(), arrayPeers(b)) {
+		b.Run(c.name, c.f)
+	}
+}
+
+// A peerCase is a case by the name that the script has for it.
+type peerCase struct {
+	name string
+	f    func(b *testing.B)
+}
+
+func arrayPeers(b *testing.B) []peerCase {
+	b.Helper()
 	const rows, cols, side = 4096, 1024, 4096
 	unary := func(f func(*tensor.Tensor) *tensor.Tensor, g func(float64) float64) func(*testing.B) {
 		return func(b *testing.B) {
@@ -63,10 +76,7 @@ func BenchmarkPeer(b *testing.B) {
 	}
 	weight, _, ws := input(b, 3, cols)
 	bias, _, bs := input(b, 4, cols)
-	for _, c := range []struct {
-		name string
-		f    func(b *testing.B)
-	}{
+	return []peerCase{
 		{"Sort/float32", sorted(tensor.Float32, 1)},
 		{"Sort/float64", sorted(tensor.Float64, 1)},
 		{"Sort/int32", sorted(tensor.Int32, 1e8)},
@@ -163,6 +173,15 @@ func BenchmarkPeer(b *testing.B) {
 			}
 			median(b, xs, 1e-6, func() *tensor.Tensor { return x.Mul(y).AddScalar(42) })
 		}},
+		{"Chain", func(b *testing.B) {
+			x, _, xs := input(b, 1, 1e7)
+			y, _, ys := input(b, 2, 1e7)
+			for i, v := range ys {
+				t := xs[i]*v + 1
+				xs[i] = t*math.Erfc(-t/math.Sqrt2) - v
+			}
+			median(b, xs, 1e-6, func() *tensor.Tensor { return x.Mul(y).AddScalar(1).GELU().MulScalar(2).Sub(y) })
+		}},
 		{"CumSum", func(b *testing.B) {
 			x, _, xs := input(b, 1, 1e7)
 			median(b, floats.CumSum(xs, xs), 1e-4, func() *tensor.Tensor { return x.CumSum(0) })
@@ -184,8 +203,6 @@ func BenchmarkPeer(b *testing.B) {
 			y, _, ys := input(b, 2, 16)
 			median(b, floats.AddTo(make([]float64, 16), xs, ys), 1e-6, func() *tensor.Tensor { return x.Add(y) })
 		}},
-	} {
-		b.Run(c.name, c.f)
 	}
 }
 
@@ -197,22 +214,45 @@ func exponentials(z, x []float64) {
 	}
 }
 
-// median reports the median and the least time of the evaluation of what build records, after it has compared the result with want.
+// median reports the times of what build records, after it has compared the result with want.
 func median(b *testing.B, want []float64, tol float64, build func() *tensor.Tensor) {
+	b.Helper()
 	check(b, build(), want, tol)
-	var times []time.Duration
-	for range b.N {
-		start := time.Now()
-		y := build()
+	evaluations(b, build)
+}
+
+// medianOfSome is median for a result of which some elements are compared.
+func medianOfSome(b *testing.B, tol float64, want func(i int) float64, build func() *tensor.Tensor) {
+	b.Helper()
+	checkSome(b, build(), tol, want)
+	evaluations(b, build)
+}
+
+// evaluations reports the times of the evaluation of what build records.
+func evaluations(b *testing.B, build func() *tensor.Tensor) {
+	b.Helper()
+	var y *tensor.Tensor
+	times(b, func() {
+		y = build()
 		if err := tensor.Eval(ctx, y); err != nil {
 			b.Fatal(err)
 		}
-		times = append(times, time.Since(start))
-		y.Release()
+	}, func() { y.Release() })
+}
+
+// times reports the median and the least time of f, without that of after.
+func times(b *testing.B, f, after func()) {
+	b.Helper()
+	var taken []time.Duration
+	for range b.N {
+		start := time.Now()
+		f()
+		taken = append(taken, time.Since(start))
+		after()
 	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/1e6, "median-ms")
-	b.ReportMetric(float64(times[0].Nanoseconds())/1e6, "least-ms")
+	slices.Sort(taken)
+	b.ReportMetric(float64(taken[len(taken)/2].Nanoseconds())/1e6, "median-ms")
+	b.ReportMetric(float64(taken[0].Nanoseconds())/1e6, "least-ms")
 }
 
 func mapped(x []float64, f func(float64) float64) []float64 {

@@ -4,7 +4,8 @@
 //
 // A file is the output of go test -bench, or of the scripts in benchmarks/peers: a line of JSON a case, {"case": "FMA/1e8",
 // "library": "PyTorch", "ms": 0.476}. It prints a table in Markdown, a row for each case that weft has: the median time of each
-// library, by the device's clock where that is known, and how many times faster than each of them weft is. With the bandwidth and
+// library, by the device's clock where that is known, and how many times faster than each of them weft is. Lines that say
+// "threads": 2 are of cases of their own, whose rows say (2). With the bandwidth and
 // the rate of arithmetic of the device, it also gives weft's share of the one that bounds the case, its roofline. The plot shows
 // the ratios.
 package main

@@ -19,6 +19,7 @@ type figure struct {
 	Case    string
 	Library string
 	MS      float64 // milliseconds, by the clock of the device if that is known
+	Threads int     // of the CPU, 0 for a figure that is not by their number
 	rates   rates
 }
 
@@ -54,6 +55,9 @@ func (all *figures) read(r io.Reader) error {
 		case bytes.HasPrefix(line, []byte("{")):
 			if err = json.Unmarshal(line, &f); err == nil && (f.Case == "" || f.Library == "" || f.MS <= 0) {
 				err = fmt.Errorf("want a case, a library and ms > 0 in %s", line)
+			}
+			if f.Threads > 0 {
+				f.Case += fmt.Sprintf(" (%d)", f.Threads)
 			}
 		case bytes.HasPrefix(line, []byte("Benchmark")):
 			f, err = parse(string(line))

@@ -20,7 +20,7 @@ BenchmarkFMA/1e8/gonum-16 	 1	 200000000 ns/op
 BenchmarkMatMul/1024/weft-16 	 40	 100000 ns/op	 20000 GFLOP/s
 ok  	github.com/weft-go/weft/benchmarks	1s
 `
-	theirs = `{"case": "MatMul/1024", "library": "PyTorch", "ms": 0.05, "threads": 1}
+	theirs = `{"case": "MatMul/1024", "library": "PyTorch", "ms": 0.05}
 {"case": "Unknown", "library": "PyTorch", "ms": 1}
 `
 )
@@ -66,6 +66,26 @@ func TestReport(t *testing.T) {
 		if !strings.Contains(string(drawn), s) {
 			t.Errorf("the plot does not name %s", s)
 		}
+	}
+}
+
+func TestThreads(t *testing.T) {
+	var out strings.Builder
+	in := files(t, `{"case": "Sum", "library": "weft", "threads": 1, "ms": 2, "least": 1}
+{"case": "Sum", "library": "NumPy", "threads": 1, "ms": 3, "least": 3}
+{"case": "Sum", "library": "weft", "threads": 2, "ms": 1, "least": 1}
+{"case": "Sum", "library": "NumPy", "threads": 2, "ms": 3, "least": 3}
+`)
+	if err := run(&out, options{}, in); err != nil {
+		t.Fatal(err)
+	}
+	want := `| case | weft, ms | NumPy, ms | × |
+|---|--:|--:|--:|
+| Sum (1) | 2.00 | 3.00 | 1.50 |
+| Sum (2) | 1.00 | 3.00 | 3.00 |
+`
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }
 
