@@ -119,7 +119,7 @@ func record(dev *Device, op *ops.Op, shape backend.Shape, in []graph.Edge) *Tens
 		t, n = &r.t, r.n.Node(in)
 	}
 	graph.ApplyAt(n, op, shape)
-	t.dev, t.node, t.layout = dev, n, graph.Of(n).Layout
+	t.dev, t.node, t.layout = dev, n, n.Layout
 	return t
 }
 
@@ -273,7 +273,8 @@ func (x *operand) edge(dev *Device, d DType, shape backend.Shape) graph.Edge {
 		e = graph.Of(graph.Cast(d, e))
 	}
 	if !e.Layout.Shape.Equal(shape) {
-		e.Layout, _ = e.Layout.BroadcastTo(shape) // commonShape has checked it
+		l, _ := e.Layout.BroadcastTo(shape) // commonShape has checked it
+		e.Layout = &l
 	}
 	return e
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/internal/graph"
 	"github.com/weft-go/weft/internal/hostmem"
 )
@@ -165,7 +164,7 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 // outlive it.
 func (t *Tensor) Contiguous() *Tensor {
 	t, ok := t.ready("contiguous")
-	if !ok || t.layout.Equal(backend.Dense(t.node.Shape)) {
+	if !ok || t.layout.Equal(*t.node.Layout) {
 		return t
 	}
 	return whole(t.dev, graph.Copy(t.edge()))

@@ -56,7 +56,7 @@ func (t *Tensor) TakeAlongAxis(axis int, index *Tensor) *Tensor {
 	}
 	// Put the indexed axis of the result back in its place; the source repeats along it.
 	shape = append(shape[:a:a], append(backend.Shape{index.layout.Shape[a]}, shape[a:]...)...)
-	in := t.layout
+	in := *t.layout
 	in.Shape = in.Shape.Clone()
 	in.Shape[a] = 1
 	if in, err = in.BroadcastTo(shape); err != nil {
@@ -105,7 +105,7 @@ func (t *Tensor) gather(op string, shape backend.Shape, src backend.Layout, inde
 		return fail(op, ErrIndex, fmt.Sprintf("index %d for an axis of extent %d", i, extent), t, index)
 	}
 	from := newOrigin(op, t, index)
-	return whole(t.dev, graph.Gather(shape, graph.Edge{Node: t.node, Layout: src}, graph.Edge{Node: index.node, Layout: at}, from))
+	return whole(t.dev, graph.Gather(shape, graph.Edge{Node: t.node, Layout: new(src)}, graph.Edge{Node: index.node, Layout: new(at)}, from))
 }
 
 // knownIndices is how many indices in the program's memory are checked when they are recorded. The device, which checks

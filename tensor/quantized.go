@@ -75,7 +75,7 @@ func (q *Quantized) Tensor() *Tensor {
 func (q *Quantized) DType() DType { return q.node.DType }
 
 // Shape returns the extent of each axis. The slice is the caller's.
-func (q *Quantized) Shape() []int { return append([]int{}, q.node.Shape...) }
+func (q *Quantized) Shape() []int { return append([]int{}, q.node.Layout.Shape...) }
 
 // Device returns the device that q is on.
 func (q *Quantized) Device() *Device { return q.dev }

@@ -127,12 +127,12 @@ func (s *scalar) on(d *Device, t DType, shape backend.Shape) *Tensor {
 }
 
 // repeat returns the layout that shows one element all over shape.
-func repeat(shape backend.Shape) backend.Layout {
+func repeat(shape backend.Shape) *backend.Layout {
 	n := len(shape)
 	if n > len(zeroStrides) {
-		return backend.Layout{Shape: shape, Strides: make([]int, n)}
+		return &backend.Layout{Shape: shape, Strides: make([]int, n)}
 	}
-	return backend.Layout{Shape: shape, Strides: zeroStrides[:n:n]}
+	return &backend.Layout{Shape: shape, Strides: zeroStrides[:n:n]}
 }
 
 var zeroStrides [8]int // shared: nobody writes to the strides of a layout

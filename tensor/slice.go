@@ -131,7 +131,7 @@ func (t *Tensor) Slice(ranges ...Range) *Tensor {
 	if !ok {
 		return t
 	}
-	l, err := sliced(t.layout, ranges)
+	l, err := sliced(*t.layout, ranges)
 	return t.seen("slice", l, err)
 }
 
@@ -228,7 +228,7 @@ func (t *Tensor) sliceAxis(op string, axis int, r Range) *Tensor {
 		ranges = make([]Range, a+1)
 	}
 	ranges[a] = r
-	l, err := sliced(t.layout, ranges[:a+1])
+	l, err := sliced(*t.layout, ranges[:a+1])
 	return t.seen(op, l, err)
 }
 

@@ -17,16 +17,16 @@ import (
 type Tensor struct {
 	dev    *Device
 	node   *graph.Node
-	layout backend.Layout // of the elements in the node's dense result
-	scalar *scalar        // a weakly typed Go scalar: then there is no node and no device
-	err    error          // then there is nothing else
+	layout *backend.Layout // of the elements in the node's dense result
+	scalar *scalar         // a weakly typed Go scalar: then there is no device, node and layout
+	err    error           // then there is nothing else
 }
 
 func shapeOf(s []int) backend.Shape { return backend.Shape(s) }
 
 // whole returns the tensor that is the whole result of n.
 func whole(dev *Device, n *graph.Node) *Tensor {
-	return &Tensor{dev: dev, node: n, layout: graph.Of(n).Layout}
+	return &Tensor{dev: dev, node: n, layout: n.Layout}
 }
 
 // edge returns what the graph knows of t.
@@ -61,28 +61,29 @@ func (t *Tensor) Shape() []int {
 	if t == nil || t.err != nil {
 		return nil
 	}
-	return append([]int{}, t.layout.Shape...)
+	return append([]int{}, t.shape()...)
 }
 
 // Dim returns the extent of an axis; negative axes count from the end. It is 0 if there is no such axis
 // or t carries an error.
 func (t *Tensor) Dim(axis int) int {
-	if t == nil {
-		return 0
-	}
-	a, err := t.layout.Shape.Axis(axis)
+	shape := t.shape()
+	a, err := shape.Axis(axis)
 	if err != nil {
 		return 0
 	}
-	return t.layout.Shape[a]
+	return shape[a]
 }
 
 // Rank returns the number of axes.
-func (t *Tensor) Rank() int {
-	if t == nil {
-		return 0
+func (t *Tensor) Rank() int { return len(t.shape()) }
+
+// shape is Shape without a copy.
+func (t *Tensor) shape() backend.Shape {
+	if t == nil || t.layout == nil {
+		return nil
 	}
-	return len(t.layout.Shape)
+	return t.layout.Shape
 }
 
 // Len returns the number of elements, 0 if t carries an error.
@@ -90,7 +91,7 @@ func (t *Tensor) Len() int {
 	if t.Err() != nil {
 		return 0
 	}
-	return t.layout.Len()
+	return t.shape().Len()
 }
 
 // Device returns the device t is on. It is nil if t carries an error, or is a [Scalar] and so on none.

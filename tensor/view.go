@@ -12,7 +12,12 @@ func (t *Tensor) seen(op string, l backend.Layout, err error) *Tensor {
 	if err != nil {
 		return failWith(op, err, t)
 	}
-	return &Tensor{dev: t.dev, node: t.node, layout: l}
+	v := &struct {
+		Tensor
+		layout backend.Layout
+	}{layout: l}
+	v.dev, v.node, v.Tensor.layout = t.dev, t.node, &v.layout
+	return &v.Tensor
 }
 
 // Reshape returns t's elements, in row-major order, under another shape of as many elements. One extent
@@ -23,7 +28,7 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 	if !ok {
 		return t
 	}
-	s, err := inferShape(t.layout, shape)
+	s, err := inferShape(*t.layout, shape)
 	if err != nil {
 		return failWith("reshape", err, t)
 	}

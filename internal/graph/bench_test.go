@@ -31,7 +31,7 @@ func BenchmarkChain(b *testing.B) {
 	x := arange(d, 16)
 	shape := x.Layout.Shape
 	two := num(d, 2)
-	two.Layout = must(two.Layout.BroadcastTo(shape))
+	two.Layout = new(must(two.Layout.BroadcastTo(shape)))
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {

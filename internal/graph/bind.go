@@ -86,10 +86,10 @@ func (k *kernel) place(nodes []*Node) (*domain, bool) {
 func (k *kernel) start(nodes []*Node) *domain {
 	d := &domain{places: make([]place, len(k.values))}
 	if o := &k.outs[0]; o.part == whole {
-		d.places[0] = place{Of(nodes[o.node]).Layout, inDomain}
+		d.places[0] = place{*nodes[o.node].Layout, inDomain}
 	} else {
 		in, at := nodes[o.node].part(int(o.part))
-		d.places[0], d.places[1] = place{in.Layout, inDomain}, place{at, inDomain}
+		d.places[0], d.places[1] = place{*in.Layout, inDomain}, place{at, inDomain}
 	}
 	d.shape = d.places[0].Shape
 	return d
@@ -116,7 +116,7 @@ func (k *kernel) fits(d *domain, nodes []*Node) bool {
 func (o *output) len(nodes []*Node) int {
 	n := nodes[o.node]
 	if o.part == whole {
-		return n.Shape.Len()
+		return n.Layout.Len()
 	}
 	_, at := n.part(int(o.part))
 	return at.Len()
@@ -164,7 +164,7 @@ func (b *binding) share(nodes []*Node, facts []facts) {
 	}
 	var until []int // the last step that needs each slot
 	for _, n := range order {
-		r := boundResult{node: n, bytes: nodes[n].Shape.Len() * nodes[n].DType.Size(), slot: ownSlot}
+		r := boundResult{node: n, bytes: nodes[n].Layout.Len() * nodes[n].DType.Size(), slot: ownSlot}
 		switch {
 		case facts[n].inPlace:
 			r.slot = inPlaceSlot

@@ -128,21 +128,15 @@ func (k *key) add(n *Node, todo bool) {
 	if !todo && !t.memoryless() {
 		t = kindData
 	}
-	w := uint64(t) | uint64(n.DType)<<8 | uint64(len(n.Shape))<<16
+	w := uint64(t) | uint64(n.DType)<<8 | uint64(len(n.Layout.Shape))<<16
 	if !todo {
 		k.structure = append(k.structure, w)
-		k.shape(n.Shape)
+		k.shape(n.Layout.Shape)
 		return
 	}
-	w |= uint64(n.red)<<24 | uint64(uint8(n.axes))<<32
+	w |= uint64(n.red)<<24 | uint64(uint8(n.axes))<<32 | uint64(n.scan)<<62
 	if n.op != nil {
 		w |= uint64(n.op.ID()) << 40
-	}
-	if n.excl {
-		w |= 1 << 62
-	}
-	if n.rev {
-		w |= 1 << 63
 	}
 	k.structure = append(k.structure, w)
 	if n.kind == kindAssemble || n.kind == kindAttention {
@@ -151,16 +145,16 @@ func (k *key) add(n *Node, todo bool) {
 	known := n.kind.elementwise() || n.kind == kindScan // the shape is that of an input
 	for i := range n.in {
 		e := &n.in[i]
-		same := sameSlice(e.Layout.Shape, e.Node.Shape) && sameSlice(e.Layout.Strides, e.Node.strides) && e.Layout.Offset == 0
+		same := e.Layout == e.Node.Layout || sameSlice(e.Layout.Shape, e.Node.Layout.Shape) && sameSlice(e.Layout.Strides, e.Node.Layout.Strides) && e.Layout.Offset == 0
 		if same {
 			k.structure = append(k.structure, uint64(e.Node.id))
 			continue
 		}
 		k.structure = append(k.structure, uint64(e.Node.id)|1<<40)
-		k.layout(&e.Layout)
+		k.layout(e.Layout)
 	}
 	if !known {
-		k.shape(n.Shape)
+		k.shape(n.Layout.Shape)
 	}
 	k.attr(n)
 }

@@ -150,10 +150,10 @@ func TestOperandsAlikeByChance(t *testing.T) {
 		wantFloats(t, y, float32(a-b), float32(a-b))
 	}
 	for _, step := range []int{1, 2, 1, 3} {
-		w := Edge{x.Node, must(x.Layout.Unfold(0, 2, step))}
+		w := Edge{x.Node, new(must(x.Layout.Unfold(0, 2, step)))}
 		w = sliced(sliced(w, 0, 0, 1, 2), 1, 1, -1, 2) // element i, j is step·i + 1 - j
 		n := apply(ops.Neg, w)
-		n.Layout = must(n.Layout.Diagonal(0, 0, 1)) // element i is -(step·i + 1 - i)
+		n.Layout = new(must(n.Layout.Diagonal(0, 0, 1))) // element i is -(step·i + 1 - i)
 		z := floats(d, backend.Shape{2}, 5, 6)
 		y := apply(ops.Add, apply(ops.Sub, z, reduce(ops.ReduceMax, z, 0)), n)
 		wantFloats(t, y, -2, float32(-step))

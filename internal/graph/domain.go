@@ -59,7 +59,7 @@ func (d *domain) enter(n *Node, i int, a action) (ins [maxIn]backend.Layout, ok 
 		return d.expand(n, i)
 	case actAlign:
 		before := *d
-		if d.align(i, n.Shape) {
+		if d.align(i, n.Layout.Shape) {
 			if ins, ok = d.expand(n, i); ok {
 				return ins, true
 			}
@@ -73,15 +73,15 @@ func (d *domain) enter(n *Node, i int, a action) (ins [maxIn]backend.Layout, ok 
 	case actNextRow:
 		ins[0], ok = d.reduced(n, d.places[i].Layout)
 	case actScan:
-		if ok = d.align(i, n.Shape); ok {
-			order := lastAxis(len(n.Shape), int(n.axes))
+		if ok = d.align(i, n.Layout.Shape); ok {
+			order := lastAxis(len(n.Layout.Shape), int(n.axes))
 			d.reorder(order)
-			ins[0] = permute(n.in[0].Layout, order)
+			ins[0] = permute(*n.in[0].Layout, order)
 		}
 	case actAnchor:
-		if ok = d.align(i, n.Shape); ok {
+		if ok = d.align(i, n.Layout.Shape); ok {
 			for k := range n.in {
-				ins[k] = n.in[k].Layout
+				ins[k] = *n.in[k].Layout
 			}
 		}
 	case actBeside:
@@ -94,7 +94,7 @@ func (d *domain) enter(n *Node, i int, a action) (ins [maxIn]backend.Layout, ok 
 // expand returns the places of the inputs of an elementwise node.
 func (d *domain) expand(n *Node, i int) (ins [maxIn]backend.Layout, ok bool) {
 	for k := range n.in {
-		if ins[k], ok = compose(d.places[i].Layout, n.Shape, n.in[k].Layout); !ok {
+		if ins[k], ok = compose(d.places[i].Layout, n.Layout.Shape, *n.in[k].Layout); !ok {
 			return ins, false
 		}
 	}
@@ -143,27 +143,27 @@ func (d *domain) change(f func(backend.Layout) (backend.Layout, bool)) bool {
 // extend adds the rows of reduction n, which is value i, to the domain, and returns the place of its input.
 func (d *domain) extend(n *Node, i int) (in backend.Layout, ok bool) {
 	e := n.in[0].Layout
-	kept := len(n.Shape)
-	if _, ok := onto(d.places[i].Layout, n.Shape.Len()); !ok {
+	kept := len(n.Layout.Shape)
+	if _, ok := onto(d.places[i].Layout, n.Layout.Len()); !ok {
 		return in, false
 	}
-	in, ok = compose(d.places[i].Layout, n.Shape, head(e, kept))
+	in, ok = compose(d.places[i].Layout, n.Layout.Shape, head(*e, kept))
 	if !ok {
-		if !d.align(i, n.Shape) {
+		if !d.align(i, n.Layout.Shape) {
 			return in, false
 		}
-		in = head(e, kept)
+		in = head(*e, kept)
 	}
 	extents := e.Shape[kept:]
 	d.change(func(l backend.Layout) (backend.Layout, bool) { return repeat(l, extents), true })
 	d.axes = len(extents)
-	return join(in, tail(e, kept)), true
+	return join(in, tail(*e, kept)), true
 }
 
 // rows makes those axes of the domain the row along which reduction n, which is value i, is broadcast, and
 // returns the place of its input.
 func (d *domain) rows(n *Node, i int) (in backend.Layout, ok bool) {
-	order, ok := rowOrder(d.places[i].Layout, n.in[0].Layout.Shape[len(n.Shape):])
+	order, ok := rowOrder(d.places[i].Layout, n.in[0].Layout.Shape[len(n.Layout.Shape):])
 	if !ok {
 		return in, false
 	}
@@ -180,21 +180,21 @@ func (d *domain) rows(n *Node, i int) (in backend.Layout, ok bool) {
 func (d *domain) reduced(n *Node, place backend.Layout) (in backend.Layout, ok bool) {
 	kept := len(place.Shape) - d.axes
 	e := n.in[0].Layout
-	k := len(n.Shape)
+	k := len(n.Layout.Shape)
 	if d.axes == 0 || !constant(place, kept) {
 		return in, false
 	}
-	if _, ok := onto(head(place, kept), n.Shape.Len()); !ok {
+	if _, ok := onto(head(place, kept), n.Layout.Len()); !ok {
 		return in, false
 	}
-	row := tail(e, k)
+	row := tail(*e, k)
 	if row.Len() != place.Shape[kept:].Len() {
 		return in, false
 	}
 	if row, ok = row.Reshape(place.Shape[kept:]); !ok {
 		return in, false
 	}
-	in, ok = compose(head(place, kept), n.Shape, head(e, k))
+	in, ok = compose(head(place, kept), n.Layout.Shape, head(*e, k))
 	return join(in, row), ok
 }
 
@@ -202,7 +202,7 @@ func (d *domain) reduced(n *Node, place backend.Layout) (in backend.Layout, ok b
 func (d *domain) beside(n *Node, i int) bool {
 	kept := len(d.shape) - d.axes
 	rows := d.shape[:kept:kept]
-	if rows.Len() != n.Shape.Len() {
+	if rows.Len() != n.Layout.Len() {
 		return false
 	}
 	d.places[i] = place{repeat(backend.Dense(rows), d.shape[kept:]), inDomain}

@@ -159,7 +159,7 @@ func (e *emitter) value(v int32) ops.Ref {
 	case n.kind == kindReduce:
 		r = e.b.Reduce(n.red, e.reduced(val.from[0]))
 	case n.kind == kindScan:
-		r = e.b.Scan(n.red, e.value(val.from[0]), n.excl, n.rev)
+		r = e.b.Scan(n.red, e.value(val.from[0]), n.scan&exclusive != 0, n.scan&reverse != 0)
 	}
 	e.refs[v] = r
 	return r

@@ -225,7 +225,7 @@ func TestForgets(t *testing.T) {
 		"three": func(x Edge) *Node { return apply(ops.Clip, x, x, x).Node },
 		"many": func(x Edge) *Node {
 			half := backend.Layout{Shape: x.Layout.Shape, Strides: x.Layout.Strides, Offset: 4}
-			return Assemble(ops.Float32, backend.Shape{8}, Part{x, x.Layout}, Part{x, half})
+			return Assemble(ops.Float32, backend.Shape{8}, Part{x, *x.Layout}, Part{x, half})
 		},
 		"moved": func(x Edge) *Node { return Transfer(other, x) },
 	} {
@@ -327,7 +327,7 @@ func TestTransfer(t *testing.T) {
 	b, fb := testDevice(t)
 	x := arange(a, 2, 3)
 	y := Of(Transfer(b, permuted(apply(ops.Neg, x), 1, 0)))
-	z := Of(Transfer(a, apply(ops.Add, y, Of(Transfer(b, Edge{num(a, 1).Node, must(num(a, 1).Layout.BroadcastTo(y.Layout.Shape))})))))
+	z := Of(Transfer(a, apply(ops.Add, y, Of(Transfer(b, Edge{num(a, 1).Node, new(must(num(a, 1).Layout.BroadcastTo(y.Layout.Shape)))})))))
 	if got := families(t, z); got != "map transfer map transfer" {
 		t.Errorf("kernels: %s", got)
 	}

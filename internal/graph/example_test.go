@@ -14,7 +14,7 @@ import (
 func Example() {
 	d := graph.NewDevice("reference", backendtest.Reference())
 	x := graph.Of(graph.Index(d, ops.Int64, 10))
-	squares := graph.Apply(ops.Square, x.Node.Shape, x)
+	squares := graph.Apply(ops.Square, x.Layout.Shape, x)
 	sum := graph.Reduce(ops.ReduceSum, graph.Of(squares), 1)
 	plan, err := graph.Explain(sum)
 	if err != nil {

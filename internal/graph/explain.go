@@ -59,10 +59,10 @@ func (e *Explanation) add(d *Device, nodes []*Node, seen map[*Node]bool) error {
 		}
 		e.Kernels = append(e.Kernels, KernelInfo{
 			Family: "transfer",
-			Shape:  n.Shape,
-			In:     []string{describe(n.DType, n.Shape)},
-			Out:    []string{describe(n.DType, n.Shape)},
-			Bytes:  2 * n.Shape.Len() * n.DType.Size(),
+			Shape:  n.Layout.Shape,
+			In:     []string{describe(n.DType, n.Layout.Shape)},
+			Out:    []string{describe(n.DType, n.Layout.Shape)},
+			Bytes:  2 * n.Layout.Len() * n.DType.Size(),
 		})
 	}
 	if f.binding != nil {
@@ -113,14 +113,14 @@ func (f *flight) info(s *boundStep) KernelInfo {
 	k := KernelInfo{Family: s.kernel.kernel.Family(), Shape: s.shape}
 	for i, o := range s.in {
 		n := f.order[s.kernel.values[s.kernel.operands[i].value].node]
-		k.In = append(k.In, describe(n.DType, n.Shape))
+		k.In = append(k.In, describe(n.DType, n.Layout.Shape))
 		if s.inNode[i] >= 0 {
 			k.Bytes += o.DType.Bytes(backend.Reads(s.kernel.kernel, i, s.in, s.out))
 		}
 	}
 	for i, o := range s.out {
 		n := f.order[s.outNode[i]]
-		k.Out = append(k.Out, describe(n.DType, n.Shape))
+		k.Out = append(k.Out, describe(n.DType, n.Layout.Shape))
 		k.Bytes += o.DType.Bytes(o.Layout.Touched())
 	}
 	for i := len(s.kernel.log) - 1; i >= 0; i-- { // what is read came in after its reader

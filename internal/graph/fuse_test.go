@@ -126,7 +126,7 @@ var kernelCases = []struct {
 		at := Of(Const(d, ops.Float32, 0))
 		at.Layout = random(d, r, 8, 6).Layout
 		return []Edge{Of(Assemble(ops.Float32, at.Layout.Shape,
-			Part{a, sliced(at, 0, 0, 1, 4).Layout}, Part{b, sliced(at, 0, 4, 1, 4).Layout}))}
+			Part{a, *sliced(at, 0, 0, 1, 4).Layout}, Part{b, *sliced(at, 0, 4, 1, 4).Layout}))}
 	}},
 	{"an expensive node with two readers", "map map map", func(d *Device) []Edge {
 		h := apply(ops.Exp, apply(ops.Sin, x(d)))
@@ -164,22 +164,22 @@ var kernelCases = []struct {
 	}},
 	{"constants alone", "map", func(d *Device) []Edge {
 		c := num(d, 2)
-		c.Layout = must(c.Layout.BroadcastTo(x(d).Layout.Shape))
+		c.Layout = new(must(c.Layout.BroadcastTo(x(d).Layout.Shape)))
 		return []Edge{Of(Copy(c))}
 	}},
 	{"eye", "map", func(d *Device) []Edge {
 		i, j := Of(Index(d, ops.Int32, 3)), Of(Index(d, ops.Int32, 3))
-		i.Layout = must(i.Layout.Insert(1))
+		i.Layout = new(must(i.Layout.Insert(1)))
 		return []Edge{apply(ops.Equal, i, j)}
 	}},
 	{"broadcast of a sum", "reduce map", func(d *Device) []Edge {
 		s := sum(x(d), -1)
-		s.Layout = must(s.Layout.BroadcastTo(x(d).Layout.Shape))
+		s.Layout = new(must(s.Layout.BroadcastTo(x(d).Layout.Shape)))
 		return []Edge{apply(ops.Exp, s)}
 	}},
 	{"sum along a broadcast axis", "map reduce", func(d *Device) []Edge {
 		e := apply(ops.Exp, random(d, r, 4, 1))
-		e.Layout = must(e.Layout.BroadcastTo(x(d).Layout.Shape))
+		e.Layout = new(must(e.Layout.BroadcastTo(x(d).Layout.Shape)))
 		return []Edge{sum(e, -1)}
 	}},
 }

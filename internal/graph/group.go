@@ -53,7 +53,7 @@ func newGroup(nodes []*Node, i int32) *group {
 		values: []value{{node: i, in: inDomain}},
 		outs:   []output{{node: i, part: whole}},
 		anchor: -1,
-		dom:    begin(place{Of(nodes[i]).Layout, inDomain}),
+		dom:    begin(place{*nodes[i].Layout, inDomain}),
 	}
 }
 
@@ -65,7 +65,7 @@ func newPart(nodes []*Node, i, part int32) *group {
 		values: []value{{node: in.Node.id, in: inDomain}, {node: i, in: inDomain, fused: true}},
 		outs:   []output{{at: 1, node: i, part: part}},
 		anchor: -1,
-		dom:    begin(place{in.Layout, inDomain}, place{at, inDomain}),
+		dom:    begin(place{*in.Layout, inDomain}, place{at, inDomain}),
 	}
 }
 
@@ -78,7 +78,7 @@ func (n *Node) part(k int) (in Edge, at backend.Layout) {
 	case n.kind == kindAssemble:
 		at = ats[k]
 	case k == 0:
-		at = Of(n).Layout
+		at = *n.Layout
 	default:
 		at = ats[0]
 	}

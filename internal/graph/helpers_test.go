@@ -55,7 +55,7 @@ func apply(op *ops.Op, in ...Edge) Edge {
 	shape := must(backend.Broadcast(shapes...))
 	edges := make([]Edge, len(in))
 	for i, e := range in {
-		edges[i] = Edge{e.Node, must(e.Layout.BroadcastTo(shape))}
+		edges[i] = Edge{e.Node, new(must(e.Layout.BroadcastTo(shape)))}
 	}
 	return Of(Apply(op, shape, edges...))
 }
@@ -81,10 +81,10 @@ func reduce(op ops.ReduceOp, e Edge, axes ...int) Edge {
 			order = append(order, a)
 		}
 	}
-	n := Reduce(op, Edge{e.Node, must(e.Layout.Permute(append(order, rows...)...))}, len(rows))
+	n := Reduce(op, Edge{e.Node, new(must(e.Layout.Permute(append(order, rows...)...)))}, len(rows))
 	l := Of(n).Layout
 	for _, a := range rows {
-		l = must(l.Insert(a))
+		l = new(must(l.Insert(a)))
 	}
 	return Edge{n, l}
 }
@@ -113,7 +113,7 @@ func variance(e Edge, axes ...int) (centred, v Edge) {
 
 func matmul(a, b Edge) Edge { return Of(MatMul(a, b)) }
 
-func permuted(e Edge, axes ...int) Edge { return Edge{e.Node, must(e.Layout.Permute(axes...))} }
+func permuted(e Edge, axes ...int) Edge { return Edge{e.Node, new(must(e.Layout.Permute(axes...)))} }
 
 func reshaped(e Edge, shape ...int) Edge {
 	l, ok := e.Layout.Reshape(shape)
@@ -121,7 +121,7 @@ func reshaped(e Edge, shape ...int) Edge {
 		e = Of(Copy(e))
 		l = must2(e.Layout.Reshape(shape))
 	}
-	return Edge{e.Node, l}
+	return Edge{e.Node, new(l)}
 }
 
 func must2(l backend.Layout, ok bool) backend.Layout {
@@ -132,7 +132,7 @@ func must2(l backend.Layout, ok bool) backend.Layout {
 }
 
 func sliced(e Edge, axis, start, step, n int) Edge {
-	return Edge{e.Node, must(e.Layout.Slice(axis, start, step, n))}
+	return Edge{e.Node, new(must(e.Layout.Slice(axis, start, step, n)))}
 }
 
 // read returns the elements of e.

@@ -46,7 +46,7 @@ func TestEpilogues(t *testing.T) {
 		}},
 		{"gather", func() *graph.Node {
 			index := graph.Of(graph.Index(d, ops.Int32, 4))
-			index.Layout.Shape, index.Layout.Strides = backend.Shape{2, 4}, []int{0, 1}
+			index.Layout = &backend.Layout{Shape: backend.Shape{2, 4}, Strides: []int{0, 1}}
 			return graph.Gather(backend.Shape{2, 4}, random(2, 4, 7), index, nil)
 		}},
 		{"scatter", func() *graph.Node {
@@ -62,10 +62,10 @@ func TestEpilogues(t *testing.T) {
 	} {
 		t.Run(c.family, func(t *testing.T) {
 			n := c.make()
-			bias := graph.Edge{Node: random(1).Node, Layout: backend.Layout{Shape: n.Shape, Strides: make([]int, len(n.Shape))}}
+			bias := graph.Edge{Node: random(1).Node, Layout: new(backend.Layout{Shape: n.Layout.Shape, Strides: make([]int, len(n.Layout.Shape))})}
 			after := func(n *graph.Node) *graph.Node {
-				y := graph.Apply(ops.Add, n.Shape, graph.Of(n), bias)
-				return graph.Apply(ops.ReLU, n.Shape, graph.Of(y))
+				y := graph.Apply(ops.Add, n.Layout.Shape, graph.Of(n), bias)
+				return graph.Apply(ops.ReLU, n.Layout.Shape, graph.Of(y))
 			}
 			fused := after(n)
 			x, err := graph.Explain(fused)

@@ -12,42 +12,60 @@ import (
 //
 // What a node computes is in its private fields. They are guarded by the lock of its device, except those
 // that never change and those that are atomic.
+//
+// Programs make many nodes, so a node is small, and its fields are in an order that leaves no gaps: layouts are shared, and a
+// node lies in one piece of memory with its inputs (Room1 and its like).
 type Node struct {
 	Device *Device
+	Layout *backend.Layout // of the result
 	DType  ops.DType
-	Shape  backend.Shape
 
 	kind kind
 	red  ops.ReduceOp // reduce, scan
+	scan scanForm     // scan
 	axes int16        // reduce: how many; scan: which
-	excl bool         // scan
-	rev  bool         // scan
-	op   *ops.Op      // apply
-	bits uint64       // const
-	attr any          // *ConvAttr, *PoolAttr, *ScatterAttr, *SortAttr, *AttentionAttr, origin (gather), []backend.Layout (assemble, update), []byte (data, until it is on the device)
 
-	strides []int  // of the dense result
-	in      []Edge // forgotten once computed
+	took    bool         // took part in an Eval, without its result being kept
+	gone    gone         // why the result can be had no more
+	readers atomic.Int32 // nodes recorded on this one that have not taken part in an Eval yet
+	id      int32        // its number in the last walk that met it
+	mark    uint64       // of that walk
 
-	mem     atomic.Pointer[storage] // the result, once computed; nil before
-	readers atomic.Int32            // nodes recorded on this one that have not taken part in an Eval yet
+	op   *ops.Op // apply
+	bits uint64  // const
+	attr any     // *ConvAttr, *PoolAttr, *ScatterAttr, *SortAttr, *AttentionAttr, origin (gather), []backend.Layout (assemble, update), []byte (data, until it is on the device)
 
-	took  bool    // took part in an Eval, without its result being kept
-	gone  gone    // why the result can be had no more
-	claim *flight // the Eval that computes the node now
-	mark  uint64  // of the last walk that met the node
-	id    int32   // its number in that walk
+	in    []Edge                  // forgotten once computed
+	mem   atomic.Pointer[storage] // the result, once computed; nil before
+	claim *flight                 // the Eval that computes the node now
 }
 
-// An Edge is a node seen through a layout over its dense result.
+// An Edge is a node seen through a layout over its dense result. The layout may belong to other edges too: it never changes.
 type Edge struct {
 	Node   *Node
-	Layout backend.Layout
+	Layout *backend.Layout
 }
 
 // Of returns the edge that sees n as it is.
-func Of(n *Node) Edge {
-	return Edge{n, backend.Layout{Shape: n.Shape, Strides: n.strides}}
+func Of(n *Node) Edge { return Edge{n, n.Layout} }
+
+// A scanForm says which elements a scan combines for each.
+type scanForm uint8
+
+const (
+	exclusive scanForm = 1 << iota // without the element itself
+	reverse                        // from the end
+)
+
+// formOf returns the form that is exclusive, reverse, both or neither.
+func formOf(excl, rev bool) (f scanForm) {
+	if excl {
+		f |= exclusive
+	}
+	if rev {
+		f |= reverse
+	}
+	return f
 }
 
 // Computed reports whether there is nothing to compute for n: it holds its result, in the memory of its
@@ -157,17 +175,42 @@ func nodeOn(in []Edge) *Node {
 
 // begin makes n, which has its inputs, a node and counts it as a reader of them.
 func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
-	n.Device, n.DType, n.Shape, n.kind = d, t, shape, k
+	n.Device, n.DType, n.kind = d, t, k
 	for i := range n.in {
 		m := n.in[i].Node
 		m.readers.Add(1)
-		if n.strides == nil && m.Shape.Equal(shape) {
-			n.strides = m.strides
+		if n.Layout == nil && sameSlice(m.Layout.Shape, shape) {
+			n.Layout = m.Layout
 		}
 	}
-	if n.strides == nil {
-		n.strides = shape.Strides()
+	if n.Layout == nil {
+		n.Layout = dense(shape)
 	}
+}
+
+// point is the layout of what has no axes.
+var point backend.Layout
+
+// dense returns the row-major layout of shape, with its strides in one piece of memory.
+func dense(shape backend.Shape) *backend.Layout {
+	switch len(shape) {
+	case 0:
+		return &point
+	case 1, 2, 3, 4:
+		l := new(struct {
+			backend.Layout
+			room [4]int
+		})
+		l.Shape, l.Strides = shape, l.room[:len(shape):len(shape)]
+		step := 1
+		for i := len(shape) - 1; i >= 0; i-- {
+			l.Strides[i] = step
+			step *= shape[i]
+		}
+		return &l.Layout
+	}
+	l := backend.Dense(shape)
+	return &l
 }
 
 // Host returns a node of data in the program's memory, which must not change any more. Its elements are
@@ -234,7 +277,7 @@ func Reduce(op ops.ReduceOp, in Edge, axes int) *Node {
 // from the end.
 func Scan(op ops.ReduceOp, in Edge, axis int, exclusive, reverse bool) *Node {
 	n := newNode(kindScan, in.Node.Device, in.Node.DType, in.Layout.Shape, in)
-	n.red, n.axes, n.excl, n.rev = op, int16(axis), exclusive, reverse
+	n.red, n.axes, n.scan = op, int16(axis), formOf(exclusive, reverse)
 	return n
 }
 
@@ -353,7 +396,7 @@ func Assemble(t ops.DType, shape backend.Shape, parts ...Part) *Node {
 // Update returns the next version of a variable: prev, with in written at the places at. It takes over the
 // memory of prev if prev is an Update too and nobody reads it any more; else it copies prev.
 func Update(prev *Node, at backend.Layout, in Edge) *Node {
-	n := newNode(kindUpdate, prev.Device, prev.DType, prev.Shape, Of(prev), in)
+	n := newNode(kindUpdate, prev.Device, prev.DType, prev.Layout.Shape, Of(prev), in)
 	n.attr = []backend.Layout{at}
 	return n
 }
@@ -367,7 +410,7 @@ func Transfer(d *Device, in Edge) *Node {
 	case m.kind == kindConst:
 		return Copy(Edge{Const(d, m.DType, m.bits), in.Layout})
 	case m.kind == kindIndex:
-		return Copy(Edge{Index(d, m.DType, m.Shape[0]), in.Layout})
+		return Copy(Edge{Index(d, m.DType, m.Layout.Shape[0]), in.Layout})
 	}
 	if data := m.hostData(); data != nil && in.Layout.IsDense() {
 		at, size := m.DType.Bytes(in.Layout.Offset), m.DType.Bytes(in.Layout.Len())

@@ -188,7 +188,7 @@ func (p *planner) absorbKept(i int32, u use) bool {
 	if kept := len(l.Shape) - g.dom.axes; g.dom.axes > 0 && constant(l, kept) {
 		l = head(l, kept)
 	}
-	if _, ok := onto(l, p.nodes[i].Shape.Len()); !ok {
+	if _, ok := onto(l, p.nodes[i].Layout.Len()); !ok {
 		return false
 	}
 	count := len(g.outs)
@@ -227,7 +227,7 @@ func (p *planner) repeats(g *group, v int32) bool {
 	if p.facts[i].heavy {
 		limit = rowCost
 	}
-	return times > p.nodes[i].Shape.Len() && p.facts[i].cost > limit
+	return times > p.nodes[i].Layout.Len() && p.facts[i].cost > limit
 }
 
 // actions returns the ways in which n may come into g as value v, the best first.

@@ -93,7 +93,7 @@ func compareNodes(t *testing.T, n, want *Node, exact bool) {
 			continue
 		}
 		if exact || math.Abs(g-w) > 1e-3*(1+math.Abs(w)) {
-			t.Fatalf("%v element %d: %v fused, %v alone", n.Shape, i, g, w)
+			t.Fatalf("%v element %d: %v fused, %v alone", n.Layout.Shape, i, g, w)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (g *grower) step() {
 	case 1, 2:
 		g.binary(e)
 	case 3, 4:
-		v := Edge{e.Node, randomView(g.r, e.Layout, 1+g.r.IntN(2))}
+		v := Edge{e.Node, new(randomView(g.r, *e.Layout, 1+g.r.IntN(2)))}
 		if v.Layout.Len() > 0 {
 			g.add(v)
 		}
@@ -211,8 +211,8 @@ func (g *grower) heavy(e Edge) {
 	case k == 1 && len(s) >= 2:
 		index := Of(Index(g.d, ops.Int32, s[len(s)-2]))
 		shape := s[:len(s)-1]
-		src := Edge{e.Node, must(e.Layout.Slice(-1, 0, 1, s[len(s)-1]))}
-		index.Layout = must(index.Layout.BroadcastTo(shape))
+		src := Edge{e.Node, new(must(e.Layout.Slice(-1, 0, 1, s[len(s)-1])))}
+		index.Layout = new(must(index.Layout.BroadcastTo(shape)))
 		if s[len(s)-1] >= s[len(s)-2] {
 			g.add(Of(Gather(shape, src, index, nil)))
 		}

@@ -125,7 +125,7 @@ func (e Edge) onHost() (src []byte, l backend.Layout, err error) {
 	default:
 		src, _ = n.attr.([]byte)
 	}
-	return src, e.Layout, nil
+	return src, *e.Layout, nil
 }
 
 // pack copies the elements of src at l, of size bytes each, to dst one after the other.

@@ -68,7 +68,7 @@ func (p *planner) inside(g *group, i int32) bool {
 func (p *planner) reduces(g *group, r *Node) bool {
 	for _, e := range g.log {
 		n := p.nodes[g.values[e.value].node]
-		if n.kind == kindReduce && n.axes == r.axes && n.in[0].Node == r.in[0].Node && n.in[0].Layout.Equal(r.in[0].Layout) {
+		if n.kind == kindReduce && n.axes == r.axes && n.in[0].Node == r.in[0].Node && n.in[0].Layout.Equal(*r.in[0].Layout) {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func (d *Device) readSmall(ctx context.Context, e Edge, dst []byte) bool {
 	if d.applier == nil || d.unfused || n.kind != kindApply || n.mem.Load() != nil || backend.Tracing() {
 		return false
 	}
-	elements := n.Shape.Len()
+	elements := n.Layout.Len()
 	if elements == 0 || elements > smallElements || e.Layout.Offset != 0 || !e.Layout.IsDense() || e.Layout.Len() != elements {
 		return false
 	}
@@ -101,7 +101,7 @@ func (s *small) operand(e *Edge) []byte {
 			return nil
 		}
 		return data[at : at+elements*size]
-	case m.kind == kindApply && at == 0 && m.Shape.Len() == s.n && elements == s.n:
+	case m.kind == kindApply && at == 0 && m.Layout.Len() == s.n && elements == s.n:
 		if s.left == 0 {
 			return nil
 		}

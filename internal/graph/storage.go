@@ -69,10 +69,10 @@ func Release(n *Node) {
 func (n *Node) available() error {
 	switch n.gone {
 	case goneReleased:
-		return fmt.Errorf("graph: %s %v was released: %w", n.DType, n.Shape, backend.ErrDevice)
+		return fmt.Errorf("graph: %s %v was released: %w", n.DType, n.Layout.Shape, backend.ErrDevice)
 	case goneTorn, goneOverwritten:
 		return fmt.Errorf("graph: this version of the variable %s %v was overwritten by a later one: %w",
-			n.DType, n.Shape, backend.ErrDevice)
+			n.DType, n.Layout.Shape, backend.ErrDevice)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func set(v Edge, part backend.Layout, in Edge) Edge { return Of(Update(v.Node, p
 
 func version(t *testing.T, d *Device, vs ...float32) Edge {
 	x := floats(d, backend.Shape{len(vs)}, vs...)
-	v := set(x, x.Layout, x)
+	v := set(x, *x.Layout, x)
 	eval(t, v)
 	return v
 }
@@ -27,7 +27,7 @@ func TestUpdateInPlace(t *testing.T) {
 	kernels := len(f.kernels)
 	old := v
 	for i := range 4 {
-		v = set(v, sliced(v, 0, i, 1, 1).Layout, apply(ops.Add, num1(d, float32(i)), num(d, 1)))
+		v = set(v, *sliced(v, 0, i, 1, 1).Layout, apply(ops.Add, num1(d, float32(i)), num(d, 1)))
 	}
 	eval(t, v)
 	if n := len(f.kernels) - kernels; n != 4 {
@@ -68,7 +68,7 @@ func TestUpdateOrder(t *testing.T) {
 				d, _ := testDevice(t)
 				v := version(t, d, 1, 2)
 				r := reader(v)
-				x := set(v, sliced(v, 0, 0, 1, 1).Layout, num1(d, 9))
+				x := set(v, *sliced(v, 0, 0, 1, 1).Layout, num1(d, 9))
 				run(t, r, x)
 				wantFloats(t, r, 11, 12)
 				wantFloats(t, x, 9, 2)
@@ -83,23 +83,23 @@ func TestUpdateOverlap(t *testing.T) {
 	d, _ := testDevice(t)
 	v := version(t, d, 1, 2, 3, 4)
 	m := reshaped(v, 2, 2)
-	v07 := set(v, v.Layout, reshaped(apply(ops.Add, m, permuted(m, 1, 0)), 4))
+	v07 := set(v, *v.Layout, reshaped(apply(ops.Add, m, permuted(m, 1, 0)), 4))
 	wantFloats(t, v07, 2, 5, 5, 8)
 
 	x := version(t, d, 0, 1, 2, 3, 4)
 	tail, front := sliced(x, 0, 1, 1, 4), sliced(x, 0, 0, 1, 4)
-	wantFloats(t, set(x, tail.Layout, apply(ops.Add, tail, front)), 0, 1, 3, 5, 7)
+	wantFloats(t, set(x, *tail.Layout, apply(ops.Add, tail, front)), 0, 1, 3, 5, 7)
 
 	x = version(t, d, 4, 3, 2, 1, 0)
 	tail, front = sliced(x, 0, 1, 1, 4), sliced(x, 0, 0, 1, 4)
-	wantFloats(t, set(x, tail.Layout, apply(ops.Add, tail, front)), 4, 7, 5, 3, 1)
+	wantFloats(t, set(x, *tail.Layout, apply(ops.Add, tail, front)), 4, 7, 5, 3, 1)
 
 	x = version(t, d, 0, 1, 2, 3, 4)
-	wantFloats(t, set(x, sliced(x, 0, 0, 1, 4).Layout, sliced(x, 0, 1, 1, 4)), 1, 2, 3, 4, 4)
+	wantFloats(t, set(x, *sliced(x, 0, 0, 1, 4).Layout, sliced(x, 0, 1, 1, 4)), 1, 2, 3, 4, 4)
 	x = version(t, d, 0, 1, 2, 3, 4)
-	wantFloats(t, set(x, sliced(x, 0, 1, 1, 4).Layout, sliced(x, 0, 0, 1, 4)), 0, 0, 1, 2, 3)
+	wantFloats(t, set(x, *sliced(x, 0, 1, 1, 4).Layout, sliced(x, 0, 0, 1, 4)), 0, 0, 1, 2, 3)
 	x = version(t, d, 0, 1, 2, 3, 4)
-	wantFloats(t, set(x, sliced(x, 0, 4, -1, 5).Layout, x), 4, 3, 2, 1, 0)
+	wantFloats(t, set(x, *sliced(x, 0, 4, -1, 5).Layout, x), 4, 3, 2, 1, 0)
 }
 
 // TestUpdateOfOthersMemory checks that an update never writes to what is not a version of a variable.
@@ -111,7 +111,7 @@ func TestUpdateOfOthersMemory(t *testing.T) {
 	eval(t, y)
 	for _, e := range []Edge{x, y} {
 		before := read(t, e)
-		wantFloats(t, set(e, sliced(e, 0, 0, 1, 1).Layout, num1(d, 9)), 9, before[1], before[2])
+		wantFloats(t, set(e, *sliced(e, 0, 0, 1, 1).Layout, num1(d, 9)), 9, before[1], before[2])
 		wantFloats(t, e, before...)
 	}
 }
@@ -120,8 +120,8 @@ func TestUpdateOfOthersMemory(t *testing.T) {
 func TestUpdateAsked(t *testing.T) {
 	d, _ := testDevice(t)
 	a := version(t, d, 1, 2)
-	b := set(a, sliced(a, 0, 0, 1, 1).Layout, num1(d, 3))
-	c := set(b, sliced(b, 0, 1, 1, 1).Layout, num1(d, 4))
+	b := set(a, *sliced(a, 0, 0, 1, 1).Layout, num1(d, 3))
+	c := set(b, *sliced(b, 0, 1, 1, 1).Layout, num1(d, 4))
 	eval(t, c, b)
 	wantFloats(t, b, 3, 2)
 	wantFloats(t, c, 3, 4)
@@ -132,7 +132,7 @@ func TestUpdateAsked(t *testing.T) {
 func TestUpdateFails(t *testing.T) {
 	d, f := testDevice(t)
 	a := version(t, d, 1, 2)
-	b := set(a, sliced(a, 0, 0, 1, 1).Layout, num1(d, 3))
+	b := set(a, *sliced(a, 0, 0, 1, 1).Layout, num1(d, 3))
 	f.fail = errors.New("boom")
 	if err := Eval(context.Background(), b.Node); err == nil {
 		t.Fatal("no error")
@@ -150,7 +150,7 @@ func TestUpdateReadAgain(t *testing.T) {
 	a := version(t, d, 1, 2)
 	h := apply(ops.Exp, a)
 	eval(t, apply(ops.Neg, h)) // h was fused
-	b := set(a, sliced(a, 0, 0, 1, 1).Layout, num1(d, 3))
+	b := set(a, *sliced(a, 0, 0, 1, 1).Layout, num1(d, 3))
 	eval(t, b)
 	if _, err := Bytes(context.Background(), h); !errors.Is(err, backend.ErrDevice) {
 		t.Errorf("error %v, want ErrDevice", err)
@@ -162,7 +162,7 @@ func TestUpdateManyTimes(t *testing.T) {
 	d, f := testDevice(t)
 	v := version(t, d, 0, 0, 0, 0, 0, 0)
 	for i := range 6 {
-		v = set(v, sliced(v, 0, i, 1, 1).Layout, num1(d, float32(i+1)))
+		v = set(v, *sliced(v, 0, i, 1, 1).Layout, num1(d, float32(i+1)))
 		kernels := len(f.kernels)
 		s := sum(v, 0)
 		wantFloats(t, s, float32((i+1)*(i+2)/2))
