@@ -39,13 +39,13 @@ func newAccumulator(r ops.ReduceOp, d ops.DType) accumulator {
 	case ops.Float64:
 		a := newFloatAccumulator[float64](r, d)
 		if loops != nil {
-			quicken(a, r, &loops.Float64)
+			quicken(a, r, d, &loops.Float64)
 		}
 		return a
 	}
 	a := newFloatAccumulator[float32](r, d)
 	if loops != nil {
-		quicken(a, r, &loops.Float32)
+		quicken(a, r, d, &loops.Float32)
 	}
 	return a
 }
@@ -108,8 +108,11 @@ type fold[T, S number] struct {
 	state []S
 	block []S // of one block: see cols
 
-	// strided is lines, for lines of n elements that are stride elements apart, or nil.
-	strided func(state, x unsafe.Pointer, n, lines, stride int)
+	// strided is lines, for lines of n elements that are stride elements apart, joined that for lines of states, or nil.
+	strided, joined func(state, x unsafe.Pointer, n, lines, stride int)
+
+	// four is row, for four rows of n elements that are stride elements apart, or nil.
+	four func(x unsafe.Pointer, n, stride int) [4]S
 }
 
 func (a *fold[T, S]) reset(n int) {
@@ -121,6 +124,13 @@ func (a *fold[T, S]) rows(x unsafe.Pointer, n, pos, c int) {
 	r := pos / c
 	pos -= r * c
 	for xs := vec[T](x, n); len(xs) > 0; r++ {
+		if a.four != nil && pos == 0 && len(xs) >= 4*c && c >= shortAssembly && c < partedRow {
+			for i, s := range a.four(unsafe.Pointer(&xs[0]), c, c) {
+				a.state[r+i] = a.add(a.state[r+i], s)
+			}
+			xs, r = xs[4*c:], r+3
+			continue
+		}
 		m := min(c-pos, len(xs))
 		a.state[r] = a.add(a.state[r], a.row(xs[:m]))
 		xs, pos = xs[m:], 0
@@ -138,9 +148,7 @@ func (a *fold[T, S]) cols(x unsafe.Pointer, n, _ int) {
 	a.block = resize(a.block, r)
 	fill(a.block, a.one)
 	a.lines(a.block, vec[T](x, n))
-	for i, s := range a.block {
-		a.state[i] = a.add(a.state[i], s)
-	}
+	a.join(a.block)
 }
 
 // linesAt takes lines of elements, one a row, that are stride elements apart.
@@ -156,9 +164,7 @@ func (a *fold[T, S]) linesAt(x unsafe.Pointer, lines, stride int) {
 		n := min(lines, batch)
 		fill(a.block, a.one)
 		a.strided(unsafe.Pointer(&a.block[0]), x, r, n, stride)
-		for i, s := range a.block {
-			a.state[i] = a.add(a.state[i], s)
-		}
+		a.join(a.block)
 		if lines -= n; lines > 0 { // else x would point beyond the memory, by the rest of the stride
 			x = unsafe.Add(x, n*stride*int(unsafe.Sizeof(t)))
 		}
@@ -167,8 +173,15 @@ func (a *fold[T, S]) linesAt(x unsafe.Pointer, lines, stride int) {
 
 func (a *fold[T, S]) takesLines() bool { return a.strided != nil }
 
-func (a *fold[T, S]) merge(o accumulator) {
-	for i, s := range o.(*fold[T, S]).state {
+func (a *fold[T, S]) merge(o accumulator) { a.join(o.(*fold[T, S]).state) }
+
+// join adds states to those here.
+func (a *fold[T, S]) join(states []S) {
+	if a.joined != nil && len(states) >= shortAssembly {
+		a.joined(unsafe.Pointer(&a.state[0]), unsafe.Pointer(&states[0]), len(states), 1, len(states))
+		return
+	}
+	for i, s := range states {
 		a.state[i] = a.add(a.state[i], s)
 	}
 }

@@ -11,7 +11,7 @@ type position[T number] struct {
 	best []T
 
 	// Assembly, or nil: the greatest or least element, and where the first of its value is.
-	extreme func(x unsafe.Pointer, n int) T
+	extreme func(x []T) T
 	first   func(x, y unsafe.Pointer, n int) int
 
 	at []int32 // -1 before the first element
@@ -28,7 +28,6 @@ func (a *position[T]) rows(x unsafe.Pointer, n, pos, c int) {
 	for xs := vec[T](x, n); len(xs) > 0; {
 		m := min(c-pos, len(xs))
 		if a.extreme != nil && m >= shortAssembly {
-			m = min(m, 16*blockLen) // that are still in cache when they are looked through again
 			a.seek(r, xs[:m], pos)
 		} else {
 			i := 0
@@ -45,11 +44,20 @@ func (a *position[T]) rows(x unsafe.Pointer, n, pos, c int) {
 	}
 }
 
-// seek offers the extreme of x, elements of row r from pos on, and finds where it is if it is taken.
+// seek offers the extreme of x, elements of row r from pos on, and finds where it is if it is taken, in the part that has it, while
+// the second-level cache still has it.
 func (a *position[T]) seek(r int, x []T, pos int) {
-	v := a.extreme(unsafe.Pointer(&x[0]), len(x))
-	if a.offer(r, v, -2); a.at[r] == -2 {
-		a.at[r] = int32(pos + a.first(unsafe.Pointer(&x[0]), unsafe.Pointer(&v), len(x)))
+	const part = partedRow
+	best, at := x[0], 0
+	for i := 0; i < len(x); i += part {
+		p := x[i:min(i+part, len(x))]
+		if v := a.extreme(p); i == 0 || a.before(v, best) {
+			best, at = v, i
+		}
+	}
+	if a.offer(r, best, -2); a.at[r] == -2 {
+		p := x[at:min(at+part, len(x))]
+		a.at[r] = int32(pos + at + a.first(unsafe.Pointer(&p[0]), unsafe.Pointer(&best), len(p)))
 	}
 }
 
@@ -65,10 +73,14 @@ func (a *position[T]) cols(x unsafe.Pointer, n, pos int) {
 
 // offer takes v, at position i of row r, if it comes before what is there.
 func (a *position[T]) offer(r int, v T, i int32) {
-	best := a.best[r]
-	if a.at[r] < 0 || best == best && (v != v || !a.min && v > best || a.min && v < best) {
+	if a.at[r] < 0 || a.before(v, a.best[r]) {
 		a.best[r], a.at[r] = v, i
 	}
+}
+
+// before reports whether v is to be taken instead of best.
+func (a *position[T]) before(v, best T) bool {
+	return best == best && (v != v || !a.min && v > best || a.min && v < best)
 }
 
 func (a *position[T]) merge(o accumulator) {

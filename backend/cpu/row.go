@@ -37,7 +37,7 @@ func (j *job) reduceRows(k backend.Kernel, e *ops.Expr, axes int, reduce bool) e
 	if rk.keeps() {
 		rp.room = segment
 	} else if rk.inPlace() {
-		rp.wide, rp.together = 2*blockLen, grain
+		rp.wide, rp.together = 4*blockLen, segment
 	}
 	layouts := j.operandLayouts()
 	o, err := rk.order(layouts, func() []domain { return rp.plan(layouts, j.lead(axes)) })
@@ -216,6 +216,9 @@ func (w *rowWork) some(lo, hi int, parallel runner) error {
 	}
 	for i := lo; i < hi && err == nil; i++ {
 		err = g.run(i, parallel)
+	}
+	if w.streams && loops != nil {
+		loops.StoreFence()
 	}
 	g.free()
 	return err

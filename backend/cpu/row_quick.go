@@ -60,7 +60,7 @@ var quickForms = map[string]quickForm{
 	"put add(mul(mul(sub(sub(x0,r0),r1),r2),x1),x2)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.NormMulAdd }},
 	// RMS norm
 	"sum square(x0)": {sum: func(r *asm.Rows, o *quickOperands, _ unsafe.Pointer, n int) float64 {
-		return r.SumSquares(o.vecs[0], n)
+		return r.SumSquares(o.vecs[0], n, o.ahead)
 	}},
 	"put mul(x0,r0)":         {result: func(r *asm.RowBlocks) asm.RowBlock { return r.Mul }},
 	"put mul(mul(x0,r0),x1)": {result: func(r *asm.RowBlocks) asm.RowBlock { return r.MulMul }},

@@ -147,11 +147,12 @@ func TestQuickSums(t *testing.T) {
 		for n := 1; n < 300; n++ {
 			x, z := make([]float32, n), make([]float32, n+1)
 			m := float32(r.NormFloat64())
-			var sum, squares, own, exps float64
+			var sum, far, squares, own, exps float64
 			for i := range x {
 				x[i] = float32(r.NormFloat64())
 				d := x[i] - m
 				sum += float64(d)
+				far += math.Abs(float64(d))
 				squares += float64(d * d)
 				own += float64(x[i] * x[i])
 				exps += math.Exp(float64(d))
@@ -159,9 +160,12 @@ func TestQuickSums(t *testing.T) {
 			px, pm := unsafe.Pointer(&x[0]), unsafe.Pointer(&m)
 			var two [2]float64
 			l.Moments(unsafe.Pointer(&two[0]), px, pm, n, 4*n)
+			if !(math.Abs(two[0]-sum) <= 1e-7*far) {
+				t.Errorf("%d elements: sum of distances is %v, want %v", n, two[0], sum)
+			}
 			z[n] = 77
 			for what, c := range map[string][2]float64{
-				"sum of distances": {two[0], sum}, "of their squares": {two[1], squares}, "of squares": {l.SumSquares(px, n), own},
+				"of their squares": {two[1], squares}, "of squares": {l.SumSquares(px, n, 4*n), own},
 				"of exponentials": {l.ExpSumOnly(px, pm, n, 0), exps}, "of exponentials kept": {l.ExpSum(unsafe.Pointer(&z[0]), px, pm, n, 0), exps},
 			} {
 				if !(math.Abs(c[0]-c[1]) <= 2e-7*(math.Abs(c[1])+1)) {

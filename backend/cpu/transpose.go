@@ -40,6 +40,9 @@ func (j *job) transpose(src, dst backend.Layout) (bool, error) {
 		for i := lo; i < hi; i++ {
 			t.part(i/(down*along), i/along%down*transposeSide, i%along*transposeSide)
 		}
+		if t.stream {
+			loops.StoreFence()
+		}
 	})
 }
 

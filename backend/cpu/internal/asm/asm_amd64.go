@@ -42,14 +42,16 @@ var avx2Loops = Loops{
 		PackLines: PackLinesAVX2, PackColumns: PackColumnsFloat64AVX2, Passes: []Pass{{8, Pass8Float64AVX2}, {4, Pass4Float64AVX2}, {2, Pass2Float64AVX2}, {1, Pass1Float64AVX2}},
 	},
 	Float32: Reductions[float32]{
+		Sums: SumsFloat32AVX2, Maxes: MaxesFloat32AVX2, Mins: MinsFloat32AVX2,
 		Sum: SumFloat32AVX2, Max: MaxFloat32AVX2, Min: MinFloat32AVX2, First: FirstFloat32AVX2,
 		SumLines: SumLinesFloat32AVX2, MaxLines: MaxLinesFloat32AVX2, MinLines: MinLinesFloat32AVX2,
 	},
 	Float64: Reductions[float64]{
+		Sums: SumsFloat64AVX2, Maxes: MaxesFloat64AVX2, Mins: MinsFloat64AVX2,
 		Sum: SumFloat64AVX2, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX2,
 		SumLines: SumLinesFloat64AVX2, MaxLines: MaxLinesFloat64AVX2, MinLines: MinLinesFloat64AVX2,
 	},
-	ScanSum: ScanFloat32AVX2,
+	ScanSum: ScanFloat32AVX2, StoreFence: StoreFence,
 	Rows: Rows{
 		ExpSum: ExpSumAVX2, ExpSumOnly: ExpSumOnlyAVX2, Moments: MomentsAVX2, SumSquares: SumSquaresAVX2,
 		Blocks: RowBlocks{
@@ -79,14 +81,16 @@ var avx512Loops = Loops{
 		PackLines: PackLinesAVX512, PackColumns: PackColumnsFloat64AVX512, Passes: []Pass{{8, Pass8Float64AVX512}, {4, Pass4Float64AVX512}, {2, Pass2Float64AVX512}, {1, Pass1Float64AVX512}},
 	},
 	Float32: Reductions[float32]{
+		Sums: SumsFloat32AVX512, Maxes: MaxesFloat32AVX2, Mins: MinsFloat32AVX2,
 		Sum: SumFloat32AVX512, Max: MaxFloat32AVX2, Min: MinFloat32AVX2, First: FirstFloat32AVX512,
 		SumLines: SumLinesFloat32AVX512, MaxLines: MaxLinesFloat32AVX512, MinLines: MinLinesFloat32AVX512,
 	},
 	Float64: Reductions[float64]{
+		Sums: SumsFloat64AVX512, Maxes: MaxesFloat64AVX2, Mins: MinsFloat64AVX2,
 		Sum: SumFloat64AVX512, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX512,
 		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
 	},
-	ScanSum: ScanFloat32AVX512,
+	ScanSum: ScanFloat32AVX512, StoreFence: StoreFence,
 	Rows: Rows{
 		ExpSum: ExpSumAVX512, ExpSumOnly: ExpSumOnlyAVX512, Moments: MomentsAVX512, SumSquares: SumSquaresAVX512,
 		Blocks: RowBlocks{

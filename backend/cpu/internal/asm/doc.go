@@ -55,6 +55,9 @@ type Loops struct {
 	// running sum so far, which goes on.
 	ScanSum func(z, x, c unsafe.Pointer, n int)
 
+	// StoreFence puts what was written past the caches before what is written after it.
+	StoreFence func()
+
 	Transpose32, Transpose64 Transpose // of elements of as many bits
 	Sort32, Sort64           Sort
 	Rows                     Rows
@@ -64,7 +67,8 @@ type Loops struct {
 }
 
 // A Transpose writes n squares of Lanes×Lanes elements, one below the other: z[r·zs+c] = x[c·xs+r] for r < n·Lanes and c < Lanes.
-// Stream does so past the caches, with lines of z that begin at multiples of Lanes elements in memory.
+// Stream does so past the caches, with lines of z that begin at multiples of Lanes elements in memory, and wants a StoreFence after
+// the last.
 type Transpose struct {
 	Lanes        int
 	Copy, Stream func(z, x unsafe.Pointer, n, zs, xs int)
@@ -92,13 +96,13 @@ type Rows struct {
 	ExpSum     func(z, x, m unsafe.Pointer, n, ahead int) float64 // writes exp(x-m) and returns the sum
 	ExpSumOnly func(x, m unsafe.Pointer, n, ahead int) float64    // writes nothing
 	Moments    func(z, x, m unsafe.Pointer, n, ahead int)         // writes the sums of x-m and of its squares, two float64
-	SumSquares func(x unsafe.Pointer, n int) float64
+	SumSquares func(x unsafe.Pointer, n, ahead int) float64
 
 	Blocks, Stream RowBlocks
 }
 
 // RowBlocks compute n elements of a row from those of x, w and b, and numbers at p. Those of Stream write past the caches, to
-// vectors that are aligned.
+// vectors that are aligned, and want a StoreFence after the last.
 type RowBlocks struct {
 	Div        RowBlock // x/p₀
 	Mul        RowBlock // x·p₀
@@ -170,6 +174,9 @@ type Micro struct {
 type Reductions[T float32 | float64] struct {
 	Sum      func(x unsafe.Pointer, n int) float64
 	Max, Min func(x unsafe.Pointer, n int) T // NaN if an element is
+
+	// Sums, Maxes and Mins write those of four parts of n elements, stride elements apart, to z, each as that of a part alone.
+	Sums, Maxes, Mins func(z, x unsafe.Pointer, n, stride int)
 
 	// First returns the index of the first element that is the one at y, or NaN, and n if there is none.
 	First func(x, y unsafe.Pointer, n int) int

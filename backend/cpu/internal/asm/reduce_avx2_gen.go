@@ -16,6 +16,11 @@ func GreatestBitsAVX2(x unsafe.Pointer, n int) (ret uint64)
 //go:noescape
 func SumFloat32AVX2(x unsafe.Pointer, n int) (ret float64)
 
+// SumsFloat32AVX2 writes the sums of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func SumsFloat32AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
+
 // MaxFloat32AVX2 returns that of n elements, NaN if one is.
 //
 //go:noescape
@@ -25,6 +30,16 @@ func MaxFloat32AVX2(x unsafe.Pointer, n int) (ret float32)
 //
 //go:noescape
 func MinFloat32AVX2(x unsafe.Pointer, n int) (ret float32)
+
+// MaxesFloat32AVX2 writes those of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func MaxesFloat32AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
+
+// MinsFloat32AVX2 writes those of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func MinsFloat32AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
 
 // FirstFloat32AVX2 returns the index of the first of n elements that is the one at y, or NaN.
 //
@@ -51,6 +66,11 @@ func MinLinesFloat32AVX2(state unsafe.Pointer, x unsafe.Pointer, n int, lines in
 //go:noescape
 func SumFloat64AVX2(x unsafe.Pointer, n int) (ret float64)
 
+// SumsFloat64AVX2 writes the sums of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func SumsFloat64AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
+
 // MaxFloat64AVX2 returns that of n elements, NaN if one is.
 //
 //go:noescape
@@ -60,6 +80,16 @@ func MaxFloat64AVX2(x unsafe.Pointer, n int) (ret float64)
 //
 //go:noescape
 func MinFloat64AVX2(x unsafe.Pointer, n int) (ret float64)
+
+// MaxesFloat64AVX2 writes those of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func MaxesFloat64AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
+
+// MinsFloat64AVX2 writes those of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func MinsFloat64AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
 
 // FirstFloat64AVX2 returns the index of the first of n elements that is the one at y, or NaN.
 //

@@ -16,6 +16,11 @@ func GreatestBitsAVX512(x unsafe.Pointer, n int) (ret uint64)
 //go:noescape
 func SumFloat32AVX512(x unsafe.Pointer, n int) (ret float64)
 
+// SumsFloat32AVX512 writes the sums of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func SumsFloat32AVX512(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
+
 // FirstFloat32AVX512 returns the index of the first of n elements that is the one at y, or NaN.
 //
 //go:noescape
@@ -40,6 +45,11 @@ func MinLinesFloat32AVX512(state unsafe.Pointer, x unsafe.Pointer, n int, lines 
 //
 //go:noescape
 func SumFloat64AVX512(x unsafe.Pointer, n int) (ret float64)
+
+// SumsFloat64AVX512 writes the sums of four parts of n elements, stride elements apart.
+//
+//go:noescape
+func SumsFloat64AVX512(z unsafe.Pointer, x unsafe.Pointer, n int, stride int)
 
 // FirstFloat64AVX512 returns the index of the first of n elements that is the one at y, or NaN.
 //

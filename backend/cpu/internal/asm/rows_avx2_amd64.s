@@ -358,7 +358,7 @@ end3:
 	RET
 
 // func MomentsAVX2(z unsafe.Pointer, x unsafe.Pointer, m unsafe.Pointer, n int, ahead int)
-// Requires: AVX, MMX+
+// Requires: AVX, FMA3, MMX+
 TEXT ·MomentsAVX2(SB), NOSPLIT, $0-40
 	MOVQ         z+0(FP), AX
 	MOVQ         m+16(FP), CX
@@ -373,58 +373,44 @@ TEXT ·MomentsAVX2(SB), NOSPLIT, $0-40
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
-	VXORPS       Y5, Y5, Y5
-	VXORPS       Y6, Y6, Y6
 	SUBQ         $0x18, BX
 	JLT          one2
 
 four1:
 	PREFETCHT0   (DI)(SI*4)
-	VMOVUPS      (DX)(SI*4), Y7
+	VMOVUPS      (DX)(SI*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMULPS       c3e800000x8<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y5
+	VMOVUPS      32(DX)(SI*4), Y7
 	VSUBPS       Y0, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X9
-	VCVTPS2PD    X7, Y8
-	VCVTPS2PD    X9, Y9
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y9, Y2, Y2
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  c3e800000x8<>+0(SB), Y7, Y6
 	VMULPS       Y7, Y7, Y7
-	PREFETCHT0   32(DI)(SI*4)
-	VMOVUPS      32(DX)(SI*4), Y8
-	VSUBPS       Y0, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X10
-	VCVTPS2PD    X8, Y9
-	VCVTPS2PD    X10, Y10
-	VADDPD       Y9, Y3, Y3
-	VADDPD       Y10, Y4, Y4
-	VMULPS       Y8, Y8, Y8
-	VADDPS       Y8, Y7, Y7
+	VADDPS       Y7, Y5, Y5
 	PREFETCHT0   64(DI)(SI*4)
-	VMOVUPS      64(DX)(SI*4), Y8
+	VMOVUPS      64(DX)(SI*4), Y7
+	VSUBPS       Y0, Y7, Y7
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  c3e800000x8<>+0(SB), Y7, Y6
+	VMULPS       Y7, Y7, Y7
+	VMOVUPS      96(DX)(SI*4), Y8
 	VSUBPS       Y0, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X10
-	VCVTPS2PD    X8, Y9
-	VCVTPS2PD    X10, Y10
-	VADDPD       Y9, Y1, Y1
-	VADDPD       Y10, Y2, Y2
-	VMULPS       Y8, Y8, Y8
-	PREFETCHT0   96(DI)(SI*4)
-	VMOVUPS      96(DX)(SI*4), Y9
-	VSUBPS       Y0, Y9, Y9
-	VEXTRACTF128 $0x01, Y9, X11
-	VCVTPS2PD    X9, Y10
-	VCVTPS2PD    X11, Y11
-	VADDPD       Y10, Y3, Y3
-	VADDPD       Y11, Y4, Y4
-	VMULPS       Y9, Y9, Y9
-	VADDPS       Y9, Y8, Y8
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X8
-	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y7, Y5, Y5
-	VADDPD       Y8, Y6, Y6
-	PREFETCHT0   4096(DX)(SI*4)
-	PREFETCHT0   4160(DX)(SI*4)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  c3e800000x8<>+0(SB), Y8, Y6
+	VEXTRACTF128 $0x01, Y6, X9
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X9, Y9
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y9, Y2, Y2
+	VMULPS       Y8, Y8, Y6
+	VADDPS       Y6, Y7, Y6
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y6, Y4, Y4
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000020, BX
 	JGE          four1
@@ -435,19 +421,20 @@ one2:
 
 loop5:
 	PREFETCHT0   (DI)(SI*4)
-	VMOVUPS      (DX)(SI*4), Y7
-	VSUBPS       Y0, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X9
-	VCVTPS2PD    X7, Y8
-	VCVTPS2PD    X9, Y9
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y9, Y2, Y2
-	VMULPS       Y7, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X8
+	VMOVUPS      (DX)(SI*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMULPS       c3e800000x8<>+0(SB), Y5, Y6
+	VEXTRACTF128 $0x01, Y6, X7
+	VCVTPS2PD    X6, Y6
 	VCVTPS2PD    X7, Y7
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y7, Y5, Y5
-	VADDPD       Y8, Y6, Y6
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y7, Y2, Y2
+	VMULPS       Y5, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y6, Y4, Y4
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, BX
 	JGE          loop5
@@ -457,32 +444,32 @@ tail3:
 	JLE          end4
 	LEAQ         ones<>+0(SB), CX
 	NEGQ         BX
-	VMOVUPS      32(CX)(BX*4), Y8
-	VMASKMOVPS   (DX)(SI*4), Y8, Y7
-	VSUBPS       Y0, Y7, Y0
-	VANDPS       Y8, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X8
-	VCVTPS2PD    X0, Y7
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y7, Y3, Y3
-	VADDPD       Y8, Y4, Y4
+	VMOVUPS      32(CX)(BX*4), Y6
+	VMASKMOVPS   (DX)(SI*4), Y6, Y5
+	VSUBPS       Y0, Y5, Y0
+	VANDPS       Y6, Y0, Y0
+	VMULPS       c3e800000x8<>+0(SB), Y0, Y5
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
 	VMULPS       Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X7
+	VEXTRACTF128 $0x01, Y0, X5
 	VCVTPS2PD    X0, Y0
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y0, Y5, Y5
-	VADDPD       Y7, Y6, Y6
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y0, Y3, Y3
+	VADDPD       Y5, Y4, Y4
 
 end4:
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y4, Y2, Y2
 	VADDPD       Y2, Y1, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
 	VADDPD       X1, X0, X0
+	VMULSD       c4010000000000000x1<>+0(SB), X0, X0
 	VMOVSD       X0, (AX)
-	VADDPD       Y6, Y5, Y0
+	VADDPD       Y4, Y3, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
@@ -491,24 +478,41 @@ end4:
 	VZEROUPPER
 	RET
 
-// func SumSquaresAVX2(x unsafe.Pointer, n int) (ret float64)
+DATA c3e800000x8<>+0(SB)/4, $0x3e800000
+DATA c3e800000x8<>+4(SB)/4, $0x3e800000
+DATA c3e800000x8<>+8(SB)/4, $0x3e800000
+DATA c3e800000x8<>+12(SB)/4, $0x3e800000
+DATA c3e800000x8<>+16(SB)/4, $0x3e800000
+DATA c3e800000x8<>+20(SB)/4, $0x3e800000
+DATA c3e800000x8<>+24(SB)/4, $0x3e800000
+DATA c3e800000x8<>+28(SB)/4, $0x3e800000
+GLOBL c3e800000x8<>(SB), RODATA|NOPTR, $32
+
+DATA c4010000000000000x1<>+0(SB)/8, $0x4010000000000000
+GLOBL c4010000000000000x1<>(SB), RODATA|NOPTR, $8
+
+// func SumSquaresAVX2(x unsafe.Pointer, n int, ahead int) (ret float64)
 // Requires: AVX, MMX+
-TEXT ·SumSquaresAVX2(SB), NOSPLIT, $0-24
+TEXT ·SumSquaresAVX2(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
 	XORQ   DX, DX
 	SUBQ   $0x08, CX
+	MOVQ   ahead+16(FP), BX
+	ADDQ   AX, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $0x18, CX
 	JLT    one2
 
 four1:
+	PREFETCHT0   (BX)(DX*4)
 	VMOVUPS      (AX)(DX*4), Y2
 	VMULPS       Y2, Y2, Y2
 	VMOVUPS      32(AX)(DX*4), Y3
 	VMULPS       Y3, Y3, Y3
 	VADDPS       Y3, Y2, Y2
+	PREFETCHT0   64(BX)(DX*4)
 	VMOVUPS      64(AX)(DX*4), Y3
 	VMULPS       Y3, Y3, Y3
 	VMOVUPS      96(AX)(DX*4), Y4
@@ -520,8 +524,6 @@ four1:
 	VCVTPS2PD    X3, Y3
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y1, Y1
-	PREFETCHT0   4096(AX)(DX*4)
-	PREFETCHT0   4160(AX)(DX*4)
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000020, CX
 	JGE          four1
@@ -531,6 +533,7 @@ one2:
 	JLT  tail3
 
 loop5:
+	PREFETCHT0   (BX)(DX*4)
 	VMOVUPS      (AX)(DX*4), Y2
 	VMULPS       Y2, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
@@ -562,7 +565,14 @@ end4:
 	VADDPD       X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, ret+16(FP)
+	VMOVSD       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func StoreFence()
+// Requires: AVX, MMX+
+TEXT ·StoreFence(SB), NOSPLIT, $0
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -602,7 +612,7 @@ end3:
 	RET
 
 // func RowStreamDivAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamDivAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -633,7 +643,6 @@ tail2:
 	VMASKMOVPS Y0, Y2, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -673,7 +682,7 @@ end3:
 	RET
 
 // func RowStreamMulAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamMulAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -704,7 +713,6 @@ tail2:
 	VMASKMOVPS Y0, Y2, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -747,7 +755,7 @@ end3:
 	RET
 
 // func RowStreamSubSubAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamSubSubAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -781,7 +789,6 @@ tail2:
 	VMASKMOVPS Y0, Y3, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -826,7 +833,7 @@ end3:
 	RET
 
 // func RowStreamMulMulAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamMulMulAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -862,7 +869,6 @@ tail2:
 	VMASKMOVPS Y0, Y2, (AX)(SI*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -908,7 +914,7 @@ end3:
 	RET
 
 // func RowStreamNormAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamNormAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -945,7 +951,6 @@ tail2:
 	VMASKMOVPS Y0, Y4, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -996,7 +1001,7 @@ end3:
 	RET
 
 // func RowStreamNormMulAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamNormMulAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1038,7 +1043,6 @@ tail2:
 	VMASKMOVPS Y0, Y4, (AX)(SI*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1094,7 +1098,7 @@ end3:
 	RET
 
 // func RowStreamNormMulAddAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·RowStreamNormMulAddAVX2(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1141,6 +1145,5 @@ tail2:
 	VMASKMOVPS Y0, Y4, (AX)(DI*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET

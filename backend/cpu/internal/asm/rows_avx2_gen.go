@@ -21,10 +21,15 @@ func ExpSumOnlyAVX2(x unsafe.Pointer, m unsafe.Pointer, n int, ahead int) (ret f
 //go:noescape
 func MomentsAVX2(z unsafe.Pointer, x unsafe.Pointer, m unsafe.Pointer, n int, ahead int)
 
-// SumSquaresAVX2 returns the sum of the squares of n elements.
+// SumSquaresAVX2 returns the sum of the squares of n elements, and fetches what is ahead bytes on.
 //
 //go:noescape
-func SumSquaresAVX2(x unsafe.Pointer, n int) (ret float64)
+func SumSquaresAVX2(x unsafe.Pointer, n int, ahead int) (ret float64)
+
+// StoreFence puts stores past the caches before those that follow.
+//
+//go:noescape
+func StoreFence()
 
 // RowDivAVX2 computes x/p₀.
 //

@@ -251,6 +251,7 @@ end3:
 // func MomentsAVX512(z unsafe.Pointer, x unsafe.Pointer, m unsafe.Pointer, n int, ahead int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·MomentsAVX512(SB), NOSPLIT, $0-40
+	VBROADCASTSS c3e800000x1<>+0(SB), Z0
 	MOVQ         z+0(FP), AX
 	MOVQ         m+16(FP), CX
 	MOVQ         x+8(FP), DX
@@ -259,65 +260,51 @@ TEXT ·MomentsAVX512(SB), NOSPLIT, $0-40
 	SUBQ         $0x10, BX
 	MOVQ         ahead+32(FP), DI
 	ADDQ         DX, DI
-	VBROADCASTSS (CX), Z0
-	VXORPS       Z1, Z1, Z1
+	VBROADCASTSS (CX), Z1
 	VXORPS       Z2, Z2, Z2
 	VXORPS       Z3, Z3, Z3
 	VXORPS       Z4, Z4, Z4
 	VXORPS       Z5, Z5, Z5
-	VXORPS       Z6, Z6, Z6
 	SUBQ         $0x30, BX
 	JLT          one2
 
 four1:
 	PREFETCHT0    (DI)(SI*4)
-	VMOVUPS       (DX)(SI*4), Z7
-	VSUBPS        Z0, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y10
-	VCVTPS2PD     Y7, Z9
-	VCVTPS2PD     Y10, Z10
-	VADDPD        Z9, Z1, Z1
-	VADDPD        Z10, Z2, Z2
-	VMULPS        Z7, Z7, Z7
+	VMOVUPS       (DX)(SI*4), Z6
+	VSUBPS        Z1, Z6, Z6
+	VMULPS        Z0, Z6, Z8
+	VMULPS        Z6, Z6, Z6
 	PREFETCHT0    64(DI)(SI*4)
 	VMOVUPS       64(DX)(SI*4), Z9
-	VSUBPS        Z0, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y11
-	VCVTPS2PD     Y9, Z10
-	VCVTPS2PD     Y11, Z11
-	VADDPD        Z10, Z3, Z3
-	VADDPD        Z11, Z4, Z4
-	VMULPS        Z9, Z9, Z9
-	VADDPS        Z9, Z7, Z7
+	VSUBPS        Z1, Z9, Z9
+	VMOVUPS       Z9, Z10
+	VFMADD213PS   Z8, Z0, Z10
+	VMULPS        Z9, Z9, Z8
+	VADDPS        Z8, Z6, Z6
 	PREFETCHT0    128(DI)(SI*4)
-	VMOVUPS       128(DX)(SI*4), Z9
-	VSUBPS        Z0, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y11
-	VCVTPS2PD     Y9, Z10
-	VCVTPS2PD     Y11, Z11
-	VADDPD        Z10, Z1, Z1
-	VADDPD        Z11, Z2, Z2
-	VMULPS        Z9, Z9, Z9
+	VMOVUPS       128(DX)(SI*4), Z8
+	VSUBPS        Z1, Z8, Z8
+	VMOVUPS       Z8, Z9
+	VFMADD213PS   Z10, Z0, Z9
+	VMULPS        Z8, Z8, Z8
 	PREFETCHT0    192(DI)(SI*4)
 	VMOVUPS       192(DX)(SI*4), Z10
-	VSUBPS        Z0, Z10, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y12
-	VCVTPS2PD     Y10, Z11
-	VCVTPS2PD     Y12, Z12
-	VADDPD        Z11, Z3, Z3
-	VADDPD        Z12, Z4, Z4
-	VMULPS        Z10, Z10, Z10
-	VADDPS        Z10, Z9, Z9
-	VADDPS        Z9, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y9
-	VCVTPS2PD     Y7, Z7
+	VSUBPS        Z1, Z10, Z10
+	VMOVUPS       Z10, Z11
+	VFMADD213PS   Z9, Z0, Z11
+	VEXTRACTF64X4 $0x01, Z11, Y9
+	VCVTPS2PD     Y11, Z11
 	VCVTPS2PD     Y9, Z9
-	VADDPD        Z7, Z5, Z5
-	VADDPD        Z9, Z6, Z6
-	PREFETCHT0    4096(DX)(SI*4)
-	PREFETCHT0    4160(DX)(SI*4)
-	PREFETCHT0    4224(DX)(SI*4)
-	PREFETCHT0    4288(DX)(SI*4)
+	VADDPD        Z11, Z2, Z2
+	VADDPD        Z9, Z3, Z3
+	VMULPS        Z10, Z10, Z9
+	VADDPS        Z9, Z8, Z8
+	VADDPS        Z8, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y8
+	VCVTPS2PD     Y6, Z6
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z6, Z4, Z4
+	VADDPD        Z8, Z5, Z5
 	ADDQ          $0x00000040, SI
 	SUBQ          $0x00000040, BX
 	JGE           four1
@@ -328,19 +315,20 @@ one2:
 
 loop5:
 	PREFETCHT0    (DI)(SI*4)
-	VMOVUPS       (DX)(SI*4), Z7
-	VSUBPS        Z0, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y10
-	VCVTPS2PD     Y7, Z9
-	VCVTPS2PD     Y10, Z10
-	VADDPD        Z9, Z1, Z1
-	VADDPD        Z10, Z2, Z2
-	VMULPS        Z7, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y9
-	VCVTPS2PD     Y7, Z7
+	VMOVUPS       (DX)(SI*4), Z6
+	VSUBPS        Z1, Z6, Z6
+	VMULPS        Z0, Z6, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	VCVTPS2PD     Y8, Z8
 	VCVTPS2PD     Y9, Z9
-	VADDPD        Z7, Z5, Z5
-	VADDPD        Z9, Z6, Z6
+	VADDPD        Z8, Z2, Z2
+	VADDPD        Z9, Z3, Z3
+	VMULPS        Z6, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y8
+	VCVTPS2PD     Y6, Z6
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z6, Z4, Z4
+	VADDPD        Z8, Z5, Z5
 	ADDQ          $0x10, SI
 	SUBQ          $0x10, BX
 	JGE           loop5
@@ -351,34 +339,34 @@ tail3:
 	MOVQ          $-1, CX
 	BZHIQ         BX, CX, CX
 	KMOVQ         CX, K1
-	VMOVUPS.Z     (DX)(SI*4), K1, Z7
-	VSUBPS        Z0, Z7, Z0
-	VXORPS        Z7, Z7, Z7
-	VBLENDMPS     Z0, Z7, K1, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y7
-	VCVTPS2PD     Y8, Z0
-	VCVTPS2PD     Y7, Z7
-	VADDPD        Z0, Z3, Z3
-	VADDPD        Z7, Z4, Z4
-	VMULPS        Z8, Z8, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y7
+	VMOVUPS.Z     (DX)(SI*4), K1, Z6
+	VSUBPS        Z1, Z6, Z1
+	VXORPS        Z6, Z6, Z6
+	VBLENDMPS     Z1, Z6, K1, Z7
+	VMULPS        Z0, Z7, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
 	VCVTPS2PD     Y0, Z0
-	VCVTPS2PD     Y7, Z7
-	VADDPD        Z0, Z5, Z5
-	VADDPD        Z7, Z6, Z6
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z0, Z2, Z2
+	VADDPD        Z1, Z3, Z3
+	VMULPS        Z7, Z7, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z0, Z4, Z4
+	VADDPD        Z1, Z5, Z5
 
 end4:
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z4, Z2, Z2
-	VADDPD        Z2, Z1, Z0
+	VADDPD        Z3, Z2, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
 	VADDPD        X1, X0, X0
 	VPSHUFD       $0x4e, X0, X1
 	VADDPD        X1, X0, X0
+	VMULSD        c4010000000000000x1<>+0(SB), X0, X0
 	VMOVSD        X0, (AX)
-	VADDPD        Z6, Z5, Z0
+	VADDPD        Z5, Z4, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -389,26 +377,38 @@ end4:
 	VZEROUPPER
 	RET
 
-// func SumSquaresAVX512(x unsafe.Pointer, n int) (ret float64)
+DATA c3e800000x1<>+0(SB)/4, $0x3e800000
+GLOBL c3e800000x1<>(SB), RODATA|NOPTR, $4
+
+DATA c4010000000000000x1<>+0(SB)/8, $0x4010000000000000
+GLOBL c4010000000000000x1<>(SB), RODATA|NOPTR, $8
+
+// func SumSquaresAVX512(x unsafe.Pointer, n int, ahead int) (ret float64)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·SumSquaresAVX512(SB), NOSPLIT, $0-24
+TEXT ·SumSquaresAVX512(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
 	XORQ   DX, DX
 	SUBQ   $0x10, CX
+	MOVQ   ahead+16(FP), BX
+	ADDQ   AX, BX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	SUBQ   $0x30, CX
 	JLT    one2
 
 four1:
+	PREFETCHT0    (BX)(DX*4)
 	VMOVUPS       (AX)(DX*4), Z2
 	VMULPS        Z2, Z2, Z2
+	PREFETCHT0    64(BX)(DX*4)
 	VMOVUPS       64(AX)(DX*4), Z3
 	VMULPS        Z3, Z3, Z3
 	VADDPS        Z3, Z2, Z2
+	PREFETCHT0    128(BX)(DX*4)
 	VMOVUPS       128(AX)(DX*4), Z3
 	VMULPS        Z3, Z3, Z3
+	PREFETCHT0    192(BX)(DX*4)
 	VMOVUPS       192(AX)(DX*4), Z4
 	VMULPS        Z4, Z4, Z4
 	VADDPS        Z4, Z3, Z3
@@ -418,10 +418,6 @@ four1:
 	VCVTPS2PD     Y3, Z3
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
-	PREFETCHT0    4096(AX)(DX*4)
-	PREFETCHT0    4160(AX)(DX*4)
-	PREFETCHT0    4224(AX)(DX*4)
-	PREFETCHT0    4288(AX)(DX*4)
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x00000040, CX
 	JGE           four1
@@ -431,6 +427,7 @@ one2:
 	JLT  tail3
 
 loop5:
+	PREFETCHT0    (BX)(DX*4)
 	VMOVUPS       (AX)(DX*4), Z2
 	VMULPS        Z2, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y3
@@ -464,7 +461,7 @@ end4:
 	VADDPD        X1, X0, X0
 	VPSHUFD       $0x4e, X0, X1
 	VADDPD        X1, X0, X0
-	VMOVSD        X0, ret+16(FP)
+	VMOVSD        X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -504,7 +501,7 @@ end3:
 	RET
 
 // func RowStreamDivAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamDivAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -535,7 +532,6 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -575,7 +571,7 @@ end3:
 	RET
 
 // func RowStreamMulAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamMulAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -606,7 +602,6 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -649,7 +644,7 @@ end3:
 	RET
 
 // func RowStreamSubSubAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamSubSubAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -683,7 +678,6 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -728,7 +722,7 @@ end3:
 	RET
 
 // func RowStreamMulMulAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamMulMulAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -764,7 +758,6 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(SI*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -810,7 +803,7 @@ end3:
 	RET
 
 // func RowStreamNormAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamNormAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -847,7 +840,6 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(BX*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -898,7 +890,7 @@ end3:
 	RET
 
 // func RowStreamNormMulAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamNormMulAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -940,7 +932,6 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(SI*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -996,7 +987,7 @@ end3:
 	RET
 
 // func RowStreamNormMulAddAVX512(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·RowStreamNormMulAddAVX512(SB), NOSPLIT, $0-48
 	MOVQ         z+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1043,6 +1034,5 @@ tail2:
 	VMOVUPS   Z0, K1, (AX)(DI*4)
 
 end3:
-	SFENCE
 	VZEROUPPER
 	RET

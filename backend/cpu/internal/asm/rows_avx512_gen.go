@@ -21,10 +21,10 @@ func ExpSumOnlyAVX512(x unsafe.Pointer, m unsafe.Pointer, n int, ahead int) (ret
 //go:noescape
 func MomentsAVX512(z unsafe.Pointer, x unsafe.Pointer, m unsafe.Pointer, n int, ahead int)
 
-// SumSquaresAVX512 returns the sum of the squares of n elements.
+// SumSquaresAVX512 returns the sum of the squares of n elements, and fetches what is ahead bytes on.
 //
 //go:noescape
-func SumSquaresAVX512(x unsafe.Pointer, n int) (ret float64)
+func SumSquaresAVX512(x unsafe.Pointer, n int, ahead int) (ret float64)
 
 // RowDivAVX512 computes x/p₀.
 //

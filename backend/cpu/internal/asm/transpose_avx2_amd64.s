@@ -82,7 +82,7 @@ end2:
 	RET
 
 // func TransposeStream32AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, zs int, xs int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·TransposeStream32AVX2(SB), NOSPLIT, $0-40
 	MOVQ z+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -155,7 +155,6 @@ square1:
 	JMP        square1
 
 end2:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -205,7 +204,7 @@ end2:
 	RET
 
 // func TransposeStream64AVX2(z unsafe.Pointer, x unsafe.Pointer, n int, zs int, xs int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·TransposeStream64AVX2(SB), NOSPLIT, $0-40
 	MOVQ z+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -246,6 +245,5 @@ square1:
 	JMP        square1
 
 end2:
-	SFENCE
 	VZEROUPPER
 	RET

@@ -154,7 +154,7 @@ end2:
 	RET
 
 // func TransposeStream32AVX512(z unsafe.Pointer, x unsafe.Pointer, n int, zs int, xs int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·TransposeStream32AVX512(SB), NOSPLIT, $0-40
 	MOVQ z+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -299,7 +299,6 @@ square1:
 	JMP        square1
 
 end2:
-	SFENCE
 	VZEROUPPER
 	RET
 
@@ -381,7 +380,7 @@ end2:
 	RET
 
 // func TransposeStream64AVX512(z unsafe.Pointer, x unsafe.Pointer, n int, zs int, xs int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·TransposeStream64AVX512(SB), NOSPLIT, $0-40
 	MOVQ z+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -454,6 +453,5 @@ square1:
 	JMP        square1
 
 end2:
-	SFENCE
 	VZEROUPPER
 	RET

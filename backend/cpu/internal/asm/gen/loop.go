@@ -59,7 +59,9 @@ type loop struct {
 	rest  reg.GPVirtual // elements of the last vector
 	masks map[int]val   // of its lanes, by their size
 	names [4]string
-	elem  int // bytes of an element that a reduction reads
+
+	parts []reg.Register // what a reduction reads side by side
+	of    int            // and which of them this vector is of
 }
 
 // elementwise emits k, enters it in ks if that is not nil, and returns its name.

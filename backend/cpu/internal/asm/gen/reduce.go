@@ -18,10 +18,13 @@ func reduceKernels(s *set, _ *kernels) {
 		name string
 		size int
 	}{{"Float32", 4}, {"Float64", 8}} {
-		s.sum(t.name, t.size)
+		s.sum("Sum"+t.name, t.size, 1)
+		s.sum("Sums"+t.name, t.size, 4)
 		if !s.wide { // in vectors of 64 bytes they are no faster in cache, and a quarter slower from memory (Zen 4)
-			s.extreme("Max"+t.name, t.size, true)
-			s.extreme("Min"+t.name, t.size, false)
+			s.extreme("Max"+t.name, t.size, 1, true)
+			s.extreme("Min"+t.name, t.size, 1, false)
+			s.extreme("Maxes"+t.name, t.size, 4, true)
+			s.extreme("Mins"+t.name, t.size, 4, false)
 		}
 		s.first("First"+t.name, t.size)
 		s.sumLines("SumLines"+t.name, t.size)
@@ -34,25 +37,40 @@ func reduceKernels(s *set, _ *kernels) {
 func (s *set) reduction(g *gen, lane int) *loop {
 	l := &loop{gen: g, k: &kernel{lane: lane}, lanes: s.bytes() / lane}
 	l.base[1] = l.param("x")
+	l.parts = []reg.Register{l.base[1]}
 	l.begin()
 	return l
 }
 
-// vectors emits next for each vector of x: the number of its accumulator, how many elements on it is, whether it
+// sideBySide is a reduction of as many parts of n elements of size bytes, stride elements apart: a processor, which fetches ahead
+// within a page, has more of memory under way.
+func (s *set) sideBySide(g *gen, lane, parts, size int) *loop {
+	l := s.reduction(g, lane)
+	if parts > 1 {
+		stride := g.param("stride")
+		g.SHLQ(operand.U8(map[int]int{4: 2, 8: 3}[size]), stride)
+		l.parts = l.starts(parts, stride)
+	}
+	return l
+}
+
+// vectors emits next for each vector of each part of x: the number of its accumulator, how many elements on it is, whether it
 // is the last, which is not full, and whether it is one of several in a step.
 func (l *loop) vectors(next func(acc, offset int, part, four bool)) {
 	four, one, tail, end := l.label("four"), l.label("one"), l.label("tail"), l.label("end")
+	each := func(vectors func()) {
+		for l.of, l.base[1] = range l.parts {
+			vectors()
+		}
+	}
 	l.SUBQ(operand.U8((unroll-1)*l.lanes), l.rest)
 	l.JLT(operand.LabelRef(one))
 	l.Label(four)
-	for i := range unroll {
-		next(i, i*l.lanes, false, true)
-	}
-	for ahead := 4096; ahead < 4096+unroll*l.lanes*l.elem; ahead += 64 { // processors do not look beyond a page
-		m := l.address(1, l.elem)
-		m.Disp = ahead
-		l.PREFETCHT0(m)
-	}
+	each(func() {
+		for i := range unroll {
+			next(i, i*l.lanes, false, true)
+		}
+	})
 	l.ADDQ(operand.U32(unroll*l.lanes), l.at)
 	l.SUBQ(operand.U32(unroll*l.lanes), l.rest)
 	l.JGE(operand.LabelRef(four))
@@ -61,13 +79,13 @@ func (l *loop) vectors(next func(acc, offset int, part, four bool)) {
 	l.JLT(operand.LabelRef(tail))
 	top := l.label("loop")
 	l.Label(top)
-	next(0, 0, false, false)
+	each(func() { next(0, 0, false, false) })
 	l.step(top)
 	l.Label(tail)
 	l.ADDQ(operand.U8(l.lanes), l.rest)
 	l.JLE(operand.LabelRef(end))
 	l.setMask()
-	next(1, 0, true, false)
+	each(func() { next(1, 0, true, false) })
 	l.Label(end)
 }
 
@@ -75,7 +93,7 @@ func (l *loop) vectors(next func(acc, offset int, part, four bool)) {
 func (l *loop) vectorAt(size, offset int, part bool) val {
 	x := l.sized(size * l.lanes)
 	m := l.address(1, size)
-	m.Disp, l.elem = offset*size, size
+	m.Disp = offset * size
 	l.move(m, x, size, part, true)
 	return x
 }
@@ -96,22 +114,51 @@ func (g *gen) zero() reg.VecVirtual {
 	return z
 }
 
-// sum adds in float64, in as many lanes as there are, which are added in pairs.
-func (s *set) sum(t string, size int) {
-	name := "Sum" + t + s.suffix()
-	sig := signature([]string{"x"}, []string{"n"}, types.Typ[types.Float64])
-	s.function(name, name+" returns the sum of n elements.", sig, func(g *gen) {
-		l := s.reduction(g, 8)
-		var acc [unroll]val
-		for i := range acc {
-			acc[i] = g.zero()
+// sum adds in float64, in twice as many lanes as there are, which are added in pairs: of a part as of one alone.
+func (s *set) sum(name string, size, parts int) {
+	name += s.suffix()
+	s.reduce(name, " returns the sum of n elements.", " writes the sums of four parts of n elements, stride elements apart.", 8, parts, func(g *gen) {
+		l := s.sideBySide(g, 8, parts, size)
+		acc := make([][2]val, parts)
+		for p := range acc {
+			acc[p] = [2]val{g.zero(), g.zero()}
 		}
 		l.vectors(func(i, offset int, part, _ bool) {
-			g.VADDPD(l.widened(l.vectorAt(size, offset, part), size), acc[i], acc[i])
+			sum := acc[l.of][i%2]
+			g.VADDPD(l.widened(l.vectorAt(size, offset, part), size), sum, sum)
 		})
-		a, b := g.op2(g.VADDPD, acc[0], acc[1]), g.op2(g.VADDPD, acc[2], acc[3])
-		g.resultF(g.acrossD(g.op2(g.VADDPD, a, b), g.VADDPD), 8)
+		for p, sum := range acc {
+			g.reduced(p, parts, g.acrossD(g.op2(g.VADDPD, sum[0], sum[1]), g.VADDPD), 8)
+		}
 	})
+}
+
+// reduce emits a function that returns a float of size bytes for a row, or writes those of several parts.
+func (s *set) reduce(name, one, several string, size, parts int, body func(g *gen)) {
+	if parts > 1 {
+		s.function(name, name+several, signature([]string{"z", "x"}, []string{"n", "stride"}, nil), body)
+		return
+	}
+	s.function(name, name+one, signature([]string{"x"}, []string{"n"}, types.Typ[map[int]types.BasicKind{4: types.Float32, 8: types.Float64}[size]]), body)
+}
+
+// reduced gives the first float of x, of size bytes, as the result of a part.
+func (g *gen) reduced(part, parts int, x val, size int) {
+	to := operand.Op(nil)
+	if parts > 1 {
+		to = operand.Mem{Base: g.param("z"), Disp: part * size}
+	} else {
+		c, err := g.ReturnIndex(0).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		to = c.Addr
+	}
+	if size == 4 {
+		g.VMOVSS(x, to)
+	} else {
+		g.VMOVSD(x, to)
+	}
 }
 
 // acrossD combines 64-bit lanes in halves.
@@ -124,62 +171,58 @@ func (g *gen) acrossD(v val, f instr) val {
 }
 
 // resultF returns the first float of x, of size bytes.
-func (g *gen) resultF(x val, size int) {
-	c, err := g.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	if size == 4 {
-		g.VMOVSS(x, c.Addr)
-	} else {
-		g.VMOVSD(x, c.Addr)
-	}
-}
+func (g *gen) resultF(x val, size int) { g.reduced(0, 1, x, size) }
 
 // extreme is the greatest or least element, or NaN if there is one.
-func (s *set) extreme(name string, size int, greater bool) {
+func (s *set) extreme(name string, size, parts int, greater bool) {
 	name += s.suffix()
-	result := types.Typ[types.Float32]
-	if size == 8 {
-		result = types.Typ[types.Float64]
-	}
-	s.function(name, name+" returns that of n elements, NaN if one is.", signature([]string{"x"}, []string{"n"}, result), func(g *gen) {
-		l := s.reduction(g, size)
+	s.reduce(name, " returns that of n elements, NaN if one is.", " writes those of four parts of n elements, stride elements apart.", size, parts, func(g *gen) {
+		l := s.sideBySide(g, size, parts, size)
 		f := lanes{g, size}
 		take, pick, one := f.pick(f.VMAXPS, f.VMAXPD), f.pickGreater, f.con(math.Inf(-1))
 		if !greater {
 			take, pick, one = f.pick(f.VMINPS, f.VMINPD), f.pickLesser, f.con(math.Inf(1))
 		}
-		var acc [unroll]val
-		for i := range acc {
-			acc[i] = g.copied(one)
+		acc, nan := make([][]val, parts), make([]val, parts)
+		for p := range acc {
+			for range unroll / parts {
+				acc[p] = append(acc[p], g.copied(one))
+			}
+			nan[p] = g.noMask()
 		}
-		nan := g.noMask()
 		var odd val
 		l.vectors(func(i, offset int, part, four bool) {
-			x := l.vectorAt(size, offset, part)
+			x, best := l.vectorAt(size, offset, part), acc[l.of][i%len(acc[l.of])]
 			if part {
 				x = g.selLanes(size, l.mask(size), x, one)
 			}
-			take(x, acc[i], acc[i])
+			take(x, best, best)
 			switch { // a comparison sees two vectors
 			case !four:
-				g.gather(f.compare(unordered, x, x), nan)
+				g.gather(f.compare(unordered, x, x), nan[l.of])
 			case i%2 == 1:
-				g.gather(f.compare(unordered, odd, x), nan)
+				g.gather(f.compare(unordered, odd, x), nan[l.of])
 			default:
 				odd = x
 			}
 		})
-		z := pick(pick(acc[0], acc[1]), pick(acc[2], acc[3]))
-		end := g.label("number")
-		g.jumpNone(nan, end)
-		g.VMOVUPS(f.con(math.NaN()), z)
-		g.Label(end)
-		if size == 4 {
-			g.resultF(g.across(z, pick2(g.VMAXPS, g.VMINPS, greater)), 4)
-		} else {
-			g.resultF(g.acrossD(z, pick2(g.VMAXPD, g.VMINPD, greater)), 8)
+		for p, best := range acc {
+			for n := len(best); n > 1; n /= 2 {
+				for i := range n / 2 {
+					best[i] = pick(best[i], best[i+n/2])
+				}
+			}
+			z := best[0]
+			end := g.label("number")
+			g.jumpNone(nan[p], end)
+			g.VMOVUPS(f.con(math.NaN()), z)
+			g.Label(end)
+			if size == 4 {
+				z = g.across(z, pick2(g.VMAXPS, g.VMINPS, greater))
+			} else {
+				z = g.acrossD(z, pick2(g.VMAXPD, g.VMINPD, greater))
+			}
+			g.reduced(p, parts, z, size)
 		}
 	})
 }
@@ -231,19 +274,19 @@ func (s *set) first(name string, size int) {
 		f := lanes{g, size}
 		y := l.spread(slot{size: size}, g.param("y"))
 		found, end := g.label("found"), g.label("over")
-		bits := g.GP32()
+		hits := g.GP32()
 		look := func(part bool) {
 			x := l.vectorAt(size, 0, part)
 			m := f.compare(equal, x, y)
 			g.gather(f.compare(unordered, x, x), m)
 			if g.wide {
-				g.KMOVW(m, bits)
+				g.KMOVW(m, hits)
 			} else if size == 4 {
-				g.VMOVMSKPS(m, bits)
+				g.VMOVMSKPS(m, hits)
 			} else {
-				g.VMOVMSKPD(m, bits)
+				g.VMOVMSKPD(m, hits)
 			}
-			g.TESTL(bits, bits)
+			g.TESTL(hits, hits)
 			g.JNZ(operand.LabelRef(found))
 		}
 		top, tail := g.label("loop"), g.label("tail")
@@ -260,8 +303,8 @@ func (s *set) first(name string, size int) {
 		g.ADDQ(l.rest, l.at)
 		g.JMP(operand.LabelRef(end))
 		g.Label(found)
-		g.TZCNTL(bits, bits)
-		g.ADDQ(bits.As64(), l.at)
+		g.TZCNTL(hits, hits)
+		g.ADDQ(hits.As64(), l.at)
 		g.Label(end)
 		g.result(l.at)
 	})
@@ -296,12 +339,12 @@ func (s *set) lines(name, doc string, lane, stateSize, size int, combine func(l 
 		l.base[0], l.base[1] = g.param("state"), g.param("x")
 		count, stride := g.param("lines"), g.param("stride")
 		g.SHLQ(operand.U8(map[int]int{4: 2, 8: 3}[size]), stride)
-		for _, together := range []int{4, 1} { // states are loaded and stored once for several lines
+		for _, together := range []int{8, 1} { // states are loaded and stored once for several lines
 			top, end := g.label("lines"), g.label("done")
 			g.Label(top)
 			g.SUBQ(operand.U8(together), count)
 			g.JLT(operand.LabelRef(end))
-			l.columns(l.starts(together, stride), stride, stateSize, size, combine)
+			l.columns(l.starts(together, stride), stateSize, size, combine)
 			for range together {
 				g.ADDQ(stride, l.base[1])
 			}
@@ -325,45 +368,52 @@ func (l *loop) starts(n int, stride reg.Register) []reg.Register {
 }
 
 // columns goes along lines that begin at starts.
-func (l *loop) columns(starts []reg.Register, stride reg.Register, stateSize, size int, combine func(l *loop, state, x val)) {
-	var ahead []reg.Register // the lines that come next: processors do not guess that
-	if len(starts) > 1 {
-		for i := range starts {
-			q := l.GP64()
-			if i == 0 {
-				l.MOVQ(starts[len(starts)-1], q)
-			} else {
-				l.MOVQ(ahead[i-1], q)
+func (l *loop) columns(starts []reg.Register, stateSize, size int, combine func(l *loop, state, x val)) {
+	l.begin()
+	columns := func(vectors int, part bool) {
+		states := make([]val, vectors)
+		at := func(v int, m operand.Mem, size int) operand.Mem {
+			m.Disp = v * l.lanes * size
+			return m
+		}
+		for v := range states {
+			states[v] = l.vec()
+			l.move(at(v, l.address(0, stateSize), stateSize), states[v], stateSize, part, true)
+		}
+		for _, p := range starts {
+			for v, state := range states {
+				x := l.sized(size * l.lanes)
+				l.move(at(v, operand.Mem{Base: p, Index: l.at, Scale: uint8(size)}, size), x, size, part, true)
+				combine(l, state, x)
 			}
-			l.ADDQ(stride, q)
-			ahead = append(ahead, q)
+		}
+		for v, state := range states {
+			l.move(at(v, l.address(0, stateSize), stateSize), state, stateSize, part, false)
 		}
 	}
-	l.begin()
-	column := func(part bool) {
-		state := l.vec()
-		l.move(l.address(0, stateSize), state, stateSize, part, true)
-		for _, p := range starts {
-			x := l.sized(size * l.lanes)
-			l.move(operand.Mem{Base: p, Index: l.at, Scale: uint8(size)}, x, size, part, true)
-			combine(l, state, x)
-		}
-		for _, q := range ahead {
-			l.PREFETCHT0(operand.Mem{Base: q, Index: l.at, Scale: uint8(size)})
-		}
-		l.move(l.address(0, stateSize), state, stateSize, part, false)
+	if full := 64 / size / l.lanes; full > 1 { // a cache line of each: lines whose distance is a power of two put others out of the first level
+		top, end := l.label("full"), l.label("single")
+		l.SUBQ(operand.U8((full-1)*l.lanes), l.rest)
+		l.JLT(operand.LabelRef(end))
+		l.Label(top)
+		columns(full, false)
+		l.ADDQ(operand.U8(full*l.lanes), l.at)
+		l.SUBQ(operand.U8(full*l.lanes), l.rest)
+		l.JGE(operand.LabelRef(top))
+		l.Label(end)
+		l.ADDQ(operand.U8((full-1)*l.lanes), l.rest)
 	}
 	top, tail, end := l.label("loop"), l.label("tail"), l.label("end")
 	l.CMPQ(l.rest, operand.U8(0))
 	l.JLT(operand.LabelRef(tail))
 	l.Label(top)
-	column(false)
+	columns(1, false)
 	l.step(top)
 	l.Label(tail)
 	l.ADDQ(operand.U8(l.lanes), l.rest)
 	l.JLE(operand.LabelRef(end))
 	l.setMask()
-	column(true)
+	columns(1, true)
 	l.Label(end)
 }
 

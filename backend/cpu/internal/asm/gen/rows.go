@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/types"
+	"math"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -13,6 +14,9 @@ func rowKernels(s *set, _ *kernels) {
 	s.expSum("ExpSumOnly", false)
 	s.moments()
 	s.sumSquares()
+	if !s.wide { // there is one
+		s.function("StoreFence", "StoreFence puts stores past the caches before those that follow.", signature(nil, nil, nil), func(g *gen) { g.SFENCE() })
+	}
 	for _, k := range []struct {
 		name, doc   string
 		vecs, lones int
@@ -78,6 +82,22 @@ func (p *pairs) add(g *gen, to wideSum, i int, v val, four bool) {
 	}
 }
 
+// quarters adds a quarter of each vector, which four of any numbers do not overflow, as pairs does.
+type quarters struct{ sum val }
+
+func (q *quarters) add(g *gen, to wideSum, i int, v val, four bool) {
+	switch quarter := g.f(0.25); {
+	case !four:
+		to.add(g, g.mul(v, quarter))
+	case i == 0:
+		q.sum = g.mul(v, quarter)
+	case i < 3:
+		q.sum = g.fma(v, quarter, q.sum)
+	default:
+		to.add(g, g.fma(v, quarter, q.sum))
+	}
+}
+
 // there is v, with 0 in lanes beyond the end.
 func (l *loop) there(v val, part bool) val {
 	if !part {
@@ -87,6 +107,13 @@ func (l *loop) there(v val, part bool) val {
 		return l.and(v, l.mask(4))
 	}
 	return l.selLanes(4, l.mask(4), v, l.zero())
+}
+
+// fetch fetches the cache line of float32 at p, as far on as the vector offset elements on from this one, if that is full.
+func (l *loop) fetch(p reg.Register, offset int, part bool) {
+	if !part && 4*offset%64 == 0 {
+		l.PREFETCHT0(operand.Mem{Base: p, Index: l.at, Scale: 4, Disp: 4 * offset})
+	}
 }
 
 // expSum sums the exponentials of the distances of elements from one.
@@ -108,9 +135,7 @@ func (s *set) expSum(name string, store bool) {
 		sum := g.newSum()
 		l.begin()
 		l.each(func(part bool) {
-			if !part {
-				g.PREFETCHT0(operand.Mem{Base: ahead, Index: l.at, Scale: 4})
-			}
+			l.fetch(ahead, 0, part)
 			e := exp(g, g.sub(l.vectorAt(4, 0, part), m))
 			if store {
 				l.move(l.address(0, 4), e, 4, part, false)
@@ -133,31 +158,33 @@ func (s *set) moments() {
 		ahead := g.param("ahead")
 		g.ADDQ(l.base[1], ahead)
 		mean := l.spread(slot{size: 4}, m)
-		sums, squares := [2]wideSum{g.newSum(), g.newSum()}, g.newSum()
+		sum, squares := g.newSum(), g.newSum()
+		var distances quarters
 		var products pairs
 		l.vectors(func(i, offset int, part, four bool) {
-			if !part {
-				g.PREFETCHT0(operand.Mem{Base: ahead, Index: l.at, Scale: 4, Disp: 4 * offset})
-			}
+			l.fetch(ahead, offset, part)
 			d := l.there(g.sub(l.vectorAt(4, offset, part), mean), part)
-			sums[i%2].add(g, d)
+			distances.add(g, sum, i, d, four)
 			products.add(g, squares, i, g.mul(d, d), four)
 		})
-		g.VADDPD(sums[1].lo, sums[0].lo, sums[0].lo)
-		g.VADDPD(sums[1].hi, sums[0].hi, sums[0].hi)
-		g.VMOVSD(g.total(sums[0]), operand.Mem{Base: z})
+		total := g.XMM()
+		g.VMULSD(g.constant(math.Float64bits(4), 8, 1), g.total(sum), total)
+		g.VMOVSD(total, operand.Mem{Base: z})
 		g.VMOVSD(g.total(squares), operand.Mem{Base: z, Disp: 8})
 	})
 }
 
 func (s *set) sumSquares() {
 	name := "SumSquares" + s.suffix()
-	sig := signature([]string{"x"}, []string{"n"}, types.Typ[types.Float64])
-	s.function(name, name+" returns the sum of the squares of n elements.", sig, func(g *gen) {
+	sig := signature([]string{"x"}, []string{"n", "ahead"}, types.Typ[types.Float64])
+	s.function(name, name+" returns the sum of the squares of n elements, and fetches what is ahead bytes on.", sig, func(g *gen) {
 		l := s.reduction(g, 4)
+		ahead := g.param("ahead")
+		g.ADDQ(l.base[1], ahead)
 		sum := g.newSum()
 		var squares pairs
 		l.vectors(func(i, offset int, part, four bool) {
+			l.fetch(ahead, offset, part)
 			x := l.vectorAt(4, offset, part)
 			squares.add(g, sum, i, g.mul(x, x), four)
 		})
@@ -165,8 +192,8 @@ func (s *set) sumSquares() {
 	})
 }
 
-// rowwise emits a function of the elements of rows, and of numbers at p. With stream the stores go past the caches, and the places
-// of full vectors must be aligned.
+// rowwise emits a function of the elements of rows, and of numbers at p. With stream the stores go past the caches, in no order
+// with others, and the places of full vectors must be aligned.
 func (s *set) rowwise(name, doc string, vecs, lones int, stream bool, body func(g *gen, v, p []val) val) {
 	name += s.suffix()
 	sig := signature([]string{"z", "x", "w", "b", "p"}, []string{"n"}, nil)
@@ -197,8 +224,5 @@ func (s *set) rowwise(name, doc string, vecs, lones int, stream bool, body func(
 				l.move(l.address(0, 4), y, 4, part, false)
 			}
 		})
-		if stream {
-			g.SFENCE()
-		}
 	})
 }

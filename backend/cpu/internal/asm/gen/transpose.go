@@ -16,7 +16,7 @@ func transposeKernels(s *set, _ *kernels) {
 }
 
 // transpose emits z[r·zs + c] = x[c·xs + r] for r < n·lanes and c < lanes: n squares, one below the other in z. With stream
-// the stores go past the caches, and their places must be aligned.
+// the stores go past the caches, in no order with others, and their places must be aligned.
 func (s *set) transpose(name string, size int, stream bool) {
 	name += s.suffix()
 	lanes := s.bytes() / size
@@ -51,9 +51,6 @@ func (s *set) transpose(name string, size int, stream bool) {
 		g.ADDQ(operand.U32(uint32(s.bytes())), x)
 		g.JMP(operand.LabelRef(top))
 		g.Label(end)
-		if stream {
-			g.SFENCE()
-		}
 	})
 }
 
