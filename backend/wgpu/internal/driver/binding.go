@@ -19,10 +19,13 @@ type binding interface {
 	newQueries(label string, n uint32) (object, error)
 	timestampPeriod() float64
 
-	// submit records the steps, checks the result and submits it. done is
-	// called once, from inside any later call, when the work is complete; it
-	// does not block. After an error nothing was submitted.
-	submit(steps []step, done func()) error
+	// encode records the steps and checks the result, which must then be
+	// submitted: what is thrown away is never freed.
+	encode(steps []step) (object, error)
+	// submit hands over what encode returned and releases it. done is called
+	// once, from inside any later call, when the work is complete; it does not
+	// block.
+	submit(commands object, done func())
 	poll()           // never waits for the device
 	exclusive() bool // poll must not run beside another call
 	drain()          // waits until all submitted work is done

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 )
 
 var bg = context.Background()
@@ -53,7 +56,7 @@ func TestLost(t *testing.T) {
 	waits := make(chan error, 2)
 	go func() { waits <- d.Wait(bg, n) }()
 	go func() { waits <- d.Read(bg, b, 0, make([]byte, 4)) }()
-	f.fail["submit"] = errDeviceLost
+	f.fail["encode"] = errDeviceLost
 	if _, err := d.Submit([]Command{{Op: Clear, Dst: x, Size: 4}}); !errors.Is(err, ErrLost) {
 		t.Fatalf("submit: %v", err)
 	}
@@ -106,8 +109,8 @@ func TestCloseReleases(t *testing.T) {
 	if n := len(f.calls); f.calls[n-2] != "drain" || f.calls[n-1] != "release" {
 		t.Errorf("Close called %v", f.calls[n-2:])
 	}
-	if len(f.objects) != 5 {
-		t.Errorf("%d objects, want 5", len(f.objects))
+	if len(f.objects) != 6 {
+		t.Errorf("%d objects, want 6", len(f.objects))
 	}
 	for o, released := range f.objects {
 		if !released {
@@ -158,13 +161,13 @@ func TestSubmitFails(t *testing.T) {
 		"In a dispatch command\n ComputePipeline with 'kernel1' label": "kernel1",
 		"In a dispatch command\n something":                            "kernel0, kernel1, kernel2",
 	} {
-		f.fail["submit"] = errors.New(text)
+		f.fail["encode"] = errors.New(text)
 		var e *Error
 		if _, err := d.Submit(cmds); !errors.As(err, &e) || e.Label != want {
 			t.Errorf("got %v, want it to name %s", err, want)
 		}
 	}
-	delete(f.fail, "submit")
+	delete(f.fail, "encode")
 	if n, err := d.Submit(cmds); n != 1 || err != nil {
 		t.Errorf("first good submission is %d, %v", n, err)
 	}
@@ -309,5 +312,67 @@ func TestTable(t *testing.T) {
 	tab.drop(h2)
 	if h3, _ := tab.put(&v); h3&rowMask != 1 {
 		t.Errorf("row 0 was used again: %x", h3)
+	}
+}
+
+// TestWaiterPolls checks that the only waiter polls itself, that it leaves others polled when it is through, and that it
+// obeys its context while another goroutine's submission is held up.
+func TestWaiterPolls(t *testing.T) {
+	f, d := newFake(t)
+	f.shared, f.hold = true, true
+	b, err := d.NewBuffer("b", 64, Readback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func() Ticket {
+		n, err := d.Submit(nil)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+
+	n := submit()
+	ctx, cancel := context.WithCancel(bg)
+	read := make(chan error)
+	go func() { read <- d.Read(ctx, b, 0, make([]byte, 4)) }()
+	wait := make(chan error)
+	go func() { wait <- d.Wait(bg, n) }()
+	waiters := func() (n int) {
+		d.poll.mu.Lock()
+		defer d.poll.mu.Unlock()
+		return d.poll.waiting
+	}
+	for waiters() < 2 {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-read; !errors.Is(err, context.Canceled) {
+		t.Errorf("read: %v", err)
+	}
+	f.holding(false)
+	if err := <-wait; err != nil {
+		t.Errorf("the waiter that is left: %v", err)
+	}
+
+	f.holding(true)
+	n = submit()
+	f.stuck = make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { submit() })
+	for d.poll.native.TryLock() {
+		d.poll.native.Unlock()
+		runtime.Gosched()
+	}
+	ctx, cancel = context.WithTimeout(bg, time.Millisecond)
+	defer cancel()
+	if err := d.Wait(ctx, n); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("behind a submission: %v", err)
+	}
+	close(f.stuck)
+	wg.Wait()
+	f.holding(false)
+	if err := d.Wait(bg, n+1); err != nil {
+		t.Error(err)
 	}
 }

@@ -80,8 +80,12 @@ func (d *device) lock(ctx context.Context, op, label string) error {
 	}
 	select {
 	case d.sem <- struct{}{}:
-	case <-ctx.Done():
-		return &Error{Op: op, Label: label, Err: ctx.Err()}
+	default:
+		select {
+		case d.sem <- struct{}{}:
+		case <-ctx.Done():
+			return &Error{Op: op, Label: label, Err: ctx.Err()}
+		}
 	}
 	if err := d.Err(); err != nil {
 		d.unlock()

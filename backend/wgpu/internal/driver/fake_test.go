@@ -16,9 +16,11 @@ type fake struct {
 	objects map[*fakeObject]bool // true: released
 	maps    []func(bool)         // answered by poll with mapOK
 	mapOK   bool
-	done    []func() // answered by poll
-	hold    bool     // poll answers nothing
-	steps   []step   // of the last submit
+	done    []func()      // answered by poll
+	hold    bool          // poll answers nothing
+	shared  bool          // poll may run beside other calls
+	stuck   chan struct{} // submit returns when it is closed
+	steps   []step        // of the last submit
 }
 
 type fakeObject struct {
@@ -45,7 +47,9 @@ func newFake(t *testing.T) (*fake, *device) {
 // enter notes a call and returns its error; leave must follow.
 func (f *fake) enter(name string, uses ...object) error {
 	if !f.mu.TryLock() {
-		f.t.Errorf("%s beside another call", name)
+		if !f.shared {
+			f.t.Errorf("%s beside another call", name)
+		}
 		f.mu.Lock()
 	}
 	f.calls = append(f.calls, name)
@@ -109,14 +113,19 @@ func (f *fake) unmap(b object) error {
 	return f.enter("unmap", b)
 }
 
-func (f *fake) submit(steps []step, done func()) error {
-	err := f.enter("submit")
-	defer f.mu.Unlock()
+func (f *fake) encode(steps []step) (object, error) {
 	f.steps = slices.Clone(steps)
-	if err == nil {
-		f.done = append(f.done, done)
+	return f.make("encode")
+}
+
+func (f *fake) submit(commands object, done func()) {
+	if f.stuck != nil {
+		<-f.stuck
 	}
-	return err
+	f.enter("submit", commands) //nolint:errcheck // it cannot fail
+	defer f.mu.Unlock()
+	commands.Release()
+	f.done = append(f.done, done)
 }
 
 func (f *fake) poll() {
@@ -134,7 +143,14 @@ func (f *fake) poll() {
 	f.done, f.maps = nil, nil
 }
 
-func (f *fake) exclusive() bool { return true }
+// holding sets hold while others may poll.
+func (f *fake) holding(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hold = on
+}
+
+func (f *fake) exclusive() bool { return !f.shared }
 func (f *fake) drain()          { f.poll(); f.calls = append(f.calls, "drain") }
 func (f *fake) release(bool)    { f.calls = append(f.calls, "release") }
 

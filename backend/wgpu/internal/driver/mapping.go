@@ -123,7 +123,7 @@ func (d *device) mapStart(ctx context.Context, op string, h Buffer, off, n uint6
 // mapWait waits until the device has handed the buffer over.
 func (d *device) mapWait(ctx context.Context, op string, b *buffer, m *mapping) error {
 	defer backend.Begin("wait").End()
-	if !d.joinPoll() {
+	if !d.joinPoll(func() bool { return len(m.done) > 0 || ctx.Err() != nil || d.Err() != nil }) {
 		return &Error{Op: op, Label: b.label, Err: ErrClosed}
 	}
 	defer d.leavePoll()

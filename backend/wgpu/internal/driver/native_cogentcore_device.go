@@ -104,27 +104,26 @@ func (n *cogentDevice) newQueries(string, uint32) (object, error) {
 
 func (n *cogentDevice) timestampPeriod() float64 { return 0 }
 
-// submit gives the encoder up before Finish on every error: copies report
+// encode gives the encoder up before Finish on every error: copies report
 // theirs at once, and Finish would succeed without them.
-func (n *cogentDevice) submit(steps []step, done func()) error {
-	m := backend.Begin("encode")
+func (n *cogentDevice) encode(steps []step) (object, error) {
+	defer backend.Begin("encode").End()
 	enc, err := n.dev.CreateCommandEncoder(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	defer enc.Release()
 	if err := n.record(enc, steps); err != nil {
-		enc.Release()
-		return err
+		return nil, err
 	}
-	cb, err := enc.Finish(nil)
-	enc.Release()
-	if m.End(); err != nil {
-		return err
-	}
+	return made(enc.Finish(nil))
+}
+
+func (n *cogentDevice) submit(commands object, done func()) {
+	cb := commands.(*wgpu.CommandBuffer)
 	n.queue.Submit(cb)
 	cb.Release()
 	n.afterWork(done)
-	return nil
 }
 
 func (n *cogentDevice) record(enc *wgpu.CommandEncoder, steps []step) error {

@@ -125,28 +125,30 @@ func (n *webgpuDevice) newQueries(label string, count uint32) (object, error) {
 
 func (n *webgpuDevice) timestampPeriod() float64 { return float64(n.queue.GetTimestampPeriod()) }
 
-// submit finishes the recording and hands it over. A finished command buffer
-// that is not submitted is never freed, and a failed one must not be
-// submitted, so the encoder is given up before Finish on every error.
-func (n *webgpuDevice) submit(steps []step, done func()) error {
-	m := backend.Begin("encode")
+// encode gives the encoder up before Finish on every error: a failed command
+// buffer must not be submitted, and one that is not submitted is never freed.
+func (n *webgpuDevice) encode(steps []step) (object, error) {
+	defer backend.Begin("encode").End()
 	enc, err := n.dev.TryCreateCommandEncoder(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	defer enc.Release()
 	if err := n.record(enc, steps); err != nil {
-		enc.Release()
-		return err
+		return nil, err
 	}
 	cb, err := enc.TryFinish(nil)
-	enc.Release()
-	if m.End(); err != nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
+	return cb, nil
+}
+
+func (n *webgpuDevice) submit(commands object, done func()) {
+	cb := commands.(*wgpu.CommandBuffer)
 	n.queue.Submit(cb)
 	cb.Release()
 	n.queue.OnSubmittedWorkDone(func(wgpu.QueueWorkDoneStatus) { done() })
-	return nil
 }
 
 func (n *webgpuDevice) record(enc *wgpu.CommandEncoder, steps []step) error {

@@ -13,17 +13,19 @@ import (
 // poller runs the library's callbacks while somebody waits: nothing else
 // does. It never asks the library to wait, because that would hold up every
 // Submit until the device is idle (and, with the old binding, end early with
-// stale data). It is a goroutine of its own so that a waiter obeys its
-// context even when the native call is held up by another goroutine's Submit.
+// stale data). One goroutine polls at a time: at first one that waits, as most
+// answers come sooner than another thread wakes; then one of the poller's own.
 type poller struct {
-	// native is held in native polls, and while a mapping is taken back: the
-	// library loses track of a mapping that completes in one thread while
-	// another cancels it, and a later submission would end the process.
+	// native is held in native polls and submissions, and while a mapping is
+	// taken back: the library loses track of a mapping that completes in one
+	// thread while another cancels it, and a later submission would end the
+	// process. A waiter that polls tries it only: it obeys its context even
+	// when another goroutine's Submit is held up.
 	native sync.Mutex
 
 	mu      sync.Mutex // of the fields below; never held in a native call
 	waiting int
-	running bool
+	running bool // somebody polls
 	stopped bool
 	turn    chan struct{} // closed and renewed when submissions completed
 	seen    uint64        // completed when turn was last renewed
@@ -36,25 +38,35 @@ func (p *poller) init() { p.turn = make(chan struct{}) }
 // then naps for a sixteenth of the time waited so far, within the bounds. A
 // software adapter needs the processor itself.
 const (
+	keepFor         = 50 * time.Microsecond // in which a waiter that polls yields to no other goroutine
 	spinFor         = 200 * time.Microsecond
 	spinForSoftware = 30 * time.Microsecond
 	napMin          = 20 * time.Microsecond
 	napMax          = time.Millisecond
 )
 
-// joinPoll keeps the device polled until leavePoll. It reports false after stop.
-func (d *device) joinPoll() bool {
+// joinPoll keeps the device polled until leavePoll. It may do so itself for
+// a while, until over reports true. It reports false after stop.
+func (d *device) joinPoll(over func() bool) bool {
 	p := &d.poll
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.stopped {
+		p.mu.Unlock()
 		return false
 	}
 	p.waiting++
-	if !p.running {
+	mine := !p.running
+	if mine {
 		p.running = true
 		p.done.Add(1)
-		go d.pollLoop()
+	}
+	p.mu.Unlock()
+	switch {
+	case !mine:
+	case d.b.exclusive(), d.info.Type == Software:
+		go d.pollLoop(time.Now())
+	default:
+		d.pollHere(over)
 	}
 	return true
 }
@@ -73,20 +85,44 @@ func (p *poller) stop() {
 	p.done.Wait()
 }
 
-func (d *device) pollLoop() {
+// pollHere polls in the goroutine of a waiter, and leaves what is not over
+// after a while, or for others, to pollLoop.
+func (d *device) pollHere(over func() bool) {
+	p := &d.poll
+	start := time.Now()
+	ended := over()
+	for waited := time.Duration(0); !ended && waited < spinFor; waited = time.Since(start) {
+		free := p.native.TryLock()
+		if free {
+			d.b.poll()
+			p.native.Unlock()
+		}
+		if ended = over(); !ended && (!free || waited > keepFor) {
+			runtime.Gosched()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.renew(d.completed.Load())
+	if p.stopped || ended && p.waiting == 1 {
+		p.running = false
+		p.done.Done()
+		return
+	}
+	go d.pollLoop(start)
+}
+
+func (d *device) pollLoop(start time.Time) {
 	p := &d.poll
 	defer p.done.Done()
 	spin := spinFor
 	if d.info.Type == Software {
 		spin = spinForSoftware
 	}
-	start := time.Now()
 	for {
 		d.pollOnce()
 		p.mu.Lock()
-		if now := d.completed.Load(); now != p.seen {
-			close(p.turn)
-			p.turn, p.seen = make(chan struct{}), now
+		if p.renew(d.completed.Load()) {
 			start = time.Now()
 		}
 		if p.waiting == 0 || p.stopped {
@@ -113,6 +149,17 @@ func (d *device) pollOnce() {
 	d.b.poll()
 }
 
+// renew reports whether submissions have completed since the last call, and
+// wakes who waits for that. p.mu is held.
+func (p *poller) renew(completed uint64) bool {
+	if completed == p.seen {
+		return false
+	}
+	close(p.turn)
+	p.turn, p.seen = make(chan struct{}), completed
+	return true
+}
+
 // turnDone is closed at the next completion of a submission.
 func (p *poller) turnDone() <-chan struct{} {
 	p.mu.Lock()
@@ -134,7 +181,8 @@ func (d *device) wait(ctx context.Context, op, label string, t Ticket) error {
 		return fail(ErrValidation, op, label, "submission %d of %d", t, last)
 	}
 	defer backend.Begin("wait").End()
-	if !d.joinPoll() {
+	over := func() bool { return Ticket(d.completed.Load()) >= t || ctx.Err() != nil || d.Err() != nil }
+	if !d.joinPoll(over) {
 		return &Error{Op: op, Label: label, Err: ErrClosed}
 	}
 	defer d.leavePoll()

@@ -22,16 +22,20 @@ func (d *device) submit(op, label string, cmds []Command) (Ticket, error) {
 	if err != nil {
 		return 0, err
 	}
-	t := d.submitted.Load() + 1
-	if err := d.b.submit(steps, func() { d.complete(t) }); err != nil {
+	commands, err := d.b.encode(steps)
+	if err != nil {
 		if label == "" {
 			label = d.culprit(err.Error(), cmds)
 		}
 		return 0, d.failed(op, label, err)
 	}
+	t := d.submitted.Load() + 1
+	d.poll.native.Lock()
+	d.b.submit(commands, func() { d.complete(t) })
 	d.submitted.Store(t)
-	d.pending = 0
 	d.b.poll() // or nothing that earlier submissions held is freed
+	d.poll.native.Unlock()
+	d.pending = 0
 	return Ticket(t), nil
 }
 
