@@ -3,6 +3,7 @@ package benchmarks
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +85,28 @@ func evaluate(b *testing.B, build func() *tensor.Tensor) {
 	if onGPU(b) {
 		reportDevice(b, build)
 	}
+}
+
+// latency times f, which waits for the device, b.N times and reports the median beside the mean. What build records warms a GPU.
+func latency(b *testing.B, build func() *tensor.Tensor, f func() error) {
+	if onGPU(b) {
+		warm(b, build)
+	}
+	b.ReportAllocs()
+	times := make([]time.Duration, 0, 1<<10)
+	b.ResetTimer()
+	for range b.N {
+		start := time.Now()
+		if err := f(); err != nil {
+			b.Fatal(err)
+		}
+		if took := time.Since(start); len(times) < cap(times) {
+			times = append(times, took)
+		}
+	}
+	b.StopTimer()
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Nanoseconds()), "median-ns/op")
 }
 
 // warm keeps the device busy for a while: one that idles runs at a fraction of its clock, and takes its time to go faster.

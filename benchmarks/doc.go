@@ -7,6 +7,7 @@
 // or with a plain loop in float64, before it is timed. Inputs are random and fixed by a seed. The timed region records the
 // graph anew, evaluates it and waits for the device, on a GPU once for every 20 evaluations; results stay there, except in
 // AddRead and Transfer.
+// Tiny and Item report the median of the first 1,024 times too.
 // GB/s count each input read once and each result written once.
 //
 // Sizes are larger on a GPU. Command report puts the figures beside those of the scripts in peers, as a table and a plot.

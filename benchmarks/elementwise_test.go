@@ -82,12 +82,11 @@ func BenchmarkTiny(b *testing.B) {
 	check(b, x.Add(y), want, 1e-6)
 	b.Run("AddRead/16", func(b *testing.B) {
 		b.Run("weft", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := tensor.Data[float32](ctx, x.Add(y)); err != nil {
-					b.Fatal(err)
-				}
-			}
+			sum := func() *tensor.Tensor { return x.Add(y) }
+			latency(b, sum, func() error {
+				_, err := tensor.Data[float32](ctx, sum())
+				return err
+			})
 		})
 		peer(b, "gonum", 0, func() { floats.AddTo(want, xs, ys) })
 	})
@@ -126,11 +125,10 @@ func BenchmarkTransfer(b *testing.B) {
 		rate(b)
 	})
 	b.Run("Item/4B/weft", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := tensor.Item[float32](ctx, x.Select(0, 7)); err != nil {
-				b.Fatal(err)
-			}
-		}
+		latency(b, func() *tensor.Tensor { return x.AddScalar(1) }, func() error {
+			_, err := tensor.Item[float32](ctx, x.Select(0, 7))
+			return err
+		})
 	})
 }
 

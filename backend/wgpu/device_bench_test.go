@@ -343,7 +343,7 @@ func BenchmarkDeviceTopK(b *testing.B) {
 func BenchmarkDeviceGather(b *testing.B) {
 	e, small := openDevice(b)
 	b.Logf("buffers of %d bytes", e.maxBytes())
-	for _, c := range []struct{ count, width, rows int }{{65535, 8192, 65535}, {1 << 20, 256, 1 << 19}, {1 << 22, 64, 1 << 20}, {1 << 26, 1, 1 << 26}} {
+	for _, c := range []struct{ count, width, rows int }{{65535, 8192, 65535}, {65535, 8192, 8192}, {1 << 17, 4096, 50257}, {1 << 19, 512, 1 << 18}, {1 << 20, 256, 1 << 19}, {1 << 22, 64, 1 << 20}, {1 << 26, 1, 1 << 26}} {
 		if small {
 			c.count, c.width, c.rows = 64, min(c.width, 256), 64
 		}
@@ -369,7 +369,7 @@ func BenchmarkDeviceGather(b *testing.B) {
 		})
 		kernel := s.Kernel.(*backend.Gather)
 		words := newGather(e, &s, kernel).rowsOf(&s)
-		for _, c := range []rowCopy{{64, 2}, {64, 4}, {128, 2}, {128, 3}, {128, 4}, {256, 2}, {256, 4}, {512, 2}} {
+		for _, c := range []rowCopy{{32, 4}, {64, 1}, {64, 2}, {64, 4}, {128, 1}, {128, 2}, {256, 2}} {
 			if words < c.threads*c.each {
 				continue
 			}

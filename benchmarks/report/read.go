@@ -18,7 +18,7 @@ import (
 type figure struct {
 	Case    string
 	Library string
-	MS      float64 // milliseconds, by the clock of the device if that is known
+	MS      float64 // milliseconds, by the clock of the device if that is known, else the median if there is one
 	Threads int     // of the CPU, 0 for a figure that is not by their number
 	rates   rates
 }
@@ -92,7 +92,7 @@ func parse(line string) (figure, error) {
 		switch fields[i+1] {
 		case "ns/op":
 			f.rates.wall = v / 1e6
-		case "device-ns/op":
+		case "device-ns/op", "median-ns/op":
 			f.MS = v / 1e6
 		case "GB/s":
 			f.rates.bytes = v
