@@ -122,7 +122,7 @@ func (f *fake) submit(commands object, done func()) {
 	if f.stuck != nil {
 		<-f.stuck
 	}
-	f.enter("submit", commands) //nolint:errcheck // it cannot fail
+	_ = f.enter("submit", commands) // it cannot fail
 	defer f.mu.Unlock()
 	commands.Release()
 	f.done = append(f.done, done)
