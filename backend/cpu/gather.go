@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
@@ -20,6 +21,7 @@ type gatherer struct {
 	srcOffset, indexOffset int
 	post                   *binding
 	out                    *source // where elements go as they are, or nil: then post takes them
+	stream                 bool    // rows of the result go past the caches
 
 	mu      sync.Mutex
 	bad     int // the first position whose index is out of range, or -1
@@ -81,6 +83,9 @@ func (j *job) gatherer(k *backend.Gather, post *program) (*gatherer, error) {
 	if len(e.Out) == 1 {
 		if r := &e.Code[e.Out[0]]; r.Kind == ops.Load && r.Args[0] == 0 {
 			g.out = &g.post.out[0]
+			if n := j.step.Shape.Len(); n*g.src.dtype.Size() >= streamBytes {
+				_, g.stream = g.out.view.run(0, n)
+			}
 		}
 	}
 	return g, nil
@@ -105,6 +110,9 @@ func gatherAll[E any](j *job, g *gatherer, wide func([]float32, []E)) error {
 		w.post.begin(blockLen)
 		for pos := lo; pos < hi; pos += grain {
 			gatherRange(w, g, data, pos, min(pos+grain, hi), wide)
+		}
+		if g.stream && loops != nil {
+			loops.StoreFence()
 		}
 	})
 }
@@ -151,8 +159,14 @@ func gatherRows[E any](w *worker, g *gatherer, dst, data []E, pos int) bool {
 			}
 		}
 		if is == 0 { // a row
+			if m := g.wholeRows(pos, len(dst)); m > 1 && ss == 1 && loops != nil && n*int(unsafe.Sizeof(data[0])) >= leastPiece {
+				if n *= m; !gatherPieces(w, g, dst[:n], data, pos, from, at, m) {
+					return false
+				}
+				continue
+			}
 			var one [1]int
-			if !g.load(one[:], at, 0, pos) {
+			if !g.load(one[:], at, 0, pos, 1) {
 				return false
 			}
 			copyRow(dst[:n], data, from+one[0]*g.stride, ss)
@@ -160,7 +174,7 @@ func gatherRows[E any](w *worker, g *gatherer, dst, data []E, pos int) bool {
 		}
 		mark := w.mark()
 		index := take[int](w.scratch, n)
-		if !g.load(index, at, is, pos) {
+		if !g.load(index, at, is, pos, 1) {
 			return false
 		}
 		for i, x := range index {
@@ -168,6 +182,49 @@ func gatherRows[E any](w *worker, g *gatherer, dst, data []E, pos int) bool {
 			from += ss
 		}
 		w.release(mark)
+	}
+	return true
+}
+
+// leastPiece is the size in bytes from which on rows are copied by assembly.
+const leastPiece = 64
+
+// wholeRows returns how many rows along the last axis, of n elements from position pos on, are whole and evenly spaced.
+func (g *gatherer) wholeRows(pos, n int) int {
+	last := len(g.shape) - 1
+	c := g.shape[last]
+	if last == 0 || pos%c != 0 {
+		return 0
+	}
+	r := g.shape[last-1]
+	return min(n/c, r-pos/c%r)
+}
+
+// gatherPieces gathers dst, the given number of whole rows from position pos on, the first from element from on by the index at.
+// It reports whether all indices were in range.
+func gatherPieces[E any](w *worker, g *gatherer, dst, data []E, pos, from, at, rows int) bool {
+	const most = 256 // rows at once
+	mark := w.mark()
+	defer w.release(mark)
+	last, c, size := len(g.shape)-1, len(dst)/rows, int(unsafe.Sizeof(dst[0]))
+	ahead := max(4096/(c*size), 1)
+	offsets := take[int](w.scratch, most+ahead)
+	f := loops.Gather.Copy
+	if g.stream && (uintptr(unsafe.Pointer(&dst[0]))|uintptr(c*size))%leastPiece == 0 {
+		f = loops.Gather.Stream
+	}
+	for n := 0; rows > 0; rows -= n {
+		n = min(rows, most)
+		if !g.load(offsets[:n], at, g.indexStride[last-1], pos, c) {
+			return false
+		}
+		for i, x := range offsets[:n] {
+			offsets[i] = (from + x*g.stride) * size
+			from += g.srcStride[last-1]
+		}
+		fill(offsets[n:n+ahead], offsets[n-1])
+		f(unsafe.Pointer(&dst[0]), unsafe.Pointer(&data[0]), unsafe.Pointer(&offsets[0]), n, c*size, ahead)
+		dst, pos, at = dst[n*c:], pos+n*c, at+n*g.indexStride[last-1]
 	}
 	return true
 }
@@ -184,24 +241,24 @@ func copyRow[E any](dst, data []E, at, stride int) {
 	}
 }
 
-// load reads indices, from at on and stride apart, those of the domain's positions from pos on, and counts
+// load reads indices, from at on and stride apart, those of the domain's positions from pos on that are step apart, and counts
 // negative ones from the end. It reports whether all are in range.
-func (g *gatherer) load(dst []int, at, stride, pos int) bool {
+func (g *gatherer) load(dst []int, at, stride, pos, step int) bool {
 	switch g.index.dtype {
 	case ops.Int32:
-		return loadIndices[int32](g, dst, at, stride, pos)
+		return loadIndices[int32](g, dst, at, stride, pos, step)
 	case ops.Int64:
-		return loadIndices[int64](g, dst, at, stride, pos)
+		return loadIndices[int64](g, dst, at, stride, pos, step)
 	case ops.Uint32:
-		return loadIndices[uint32](g, dst, at, stride, pos)
+		return loadIndices[uint32](g, dst, at, stride, pos, step)
 	case ops.Int8:
-		return loadIndices[int8](g, dst, at, stride, pos)
+		return loadIndices[int8](g, dst, at, stride, pos, step)
 	default:
-		return loadIndices[uint8](g, dst, at, stride, pos)
+		return loadIndices[uint8](g, dst, at, stride, pos, step)
 	}
 }
 
-func loadIndices[I integer](g *gatherer, dst []int, at, stride, pos int) bool {
+func loadIndices[I integer](g *gatherer, dst []int, at, stride, pos, step int) bool {
 	index := typed[I](g.index.mem)
 	for k := range dst {
 		i := int64(index[at])
@@ -210,7 +267,7 @@ func loadIndices[I integer](g *gatherer, dst []int, at, stride, pos int) bool {
 			i += int64(g.extent)
 		}
 		if uint64(i) >= uint64(g.extent) {
-			g.fail(pos+k, int64(index[at-stride]))
+			g.fail(pos+k*step, int64(index[at-stride]))
 			return false
 		}
 		dst[k] = int(i)

@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -72,6 +73,36 @@ func TestGatherRows(t *testing.T) {
 						}
 					}
 				})
+			}
+		}
+	}
+}
+
+// TestGatherStream takes rows, more than a cache holds, of lengths that are whole cache lines and not.
+func TestGatherStream(t *testing.T) {
+	b := device(t)
+	r := rand.New(rand.NewPCG(13, 14))
+	const rows, taken = 61, 2100
+	ids := operand(t, b, ops.Int64, backend.Dense(backend.Shape{taken, 1}), func(int) ops.Value {
+		return ops.IntValue(ops.Int64, int64(r.IntN(2*rows)-rows))
+	})
+	for _, cols := range []int{2048, 2051} {
+		table := operand(t, b, ops.Float32, backend.Dense(backend.Shape{rows, cols}), small(r, ops.Float32))
+		domain := backend.Shape{taken, cols}
+		src, index, out := table.Operand, ids.Operand, result(t, b, ops.Float32, backend.Dense(domain))
+		src.Layout = backend.Layout{Shape: backend.Shape{taken, cols, rows}, Strides: []int{0, 1, cols}}
+		index.Layout = backend.Layout{Shape: domain, Strides: []int{1, 0}}
+		if err := gatherStep(b, load(ops.Float32), tensor{Operand: src}, tensor{Operand: index}, out); err != nil {
+			t.Fatal(err)
+		}
+		mem, err := b.Bytes(out.Buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range taken * cols {
+			row := int(ids.vals[k/cols].I+rows) % rows
+			if got, want := binary.LittleEndian.Uint32(mem[4*k:]), table.vals[row*cols+k%cols].Bits(); uint64(got) != uint64(want) {
+				t.Fatalf("%d columns: element %d: %x, want %x", cols, k, got, want)
 			}
 		}
 	}

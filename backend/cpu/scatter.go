@@ -128,7 +128,7 @@ func scatterRows[E, A any](s *scatterer, hold func(E) A, join func(x, y A) A, re
 				at += s.baseStep
 			}
 			indices := take[int](w.scratch, s.m)
-			if !s.indices.load(indices, offsetOf(s.indexRows, r), s.indexStep, r*s.m) {
+			if !s.indices.load(indices, offsetOf(s.indexRows, r), s.indexStep, r*s.m, 1) {
 				return
 			}
 			at = offsetOf(s.updateRows, r)

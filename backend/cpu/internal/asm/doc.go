@@ -58,12 +58,20 @@ type Loops struct {
 	// StoreFence puts what was written past the caches before what is written after it.
 	StoreFence func()
 
+	Gather                   Gather
 	Transpose32, Transpose64 Transpose // of elements of as many bits
 	Sort32, Sort64           Sort
 	Rows                     Rows
 
 	Float16, BFloat16 Halves
 	Casts             []Cast
+}
+
+// Gather copies n pieces of size bytes, not less than 64, each at[i] bytes from x on, one behind the other to z. Meanwhile it fetches
+// the piece that is ahead ones on: at has n+ahead offsets. Stream does so past the caches, for z and size that are multiples of 64, and
+// wants a StoreFence after the last.
+type Gather struct {
+	Copy, Stream func(z, x, at unsafe.Pointer, n, size, ahead int)
 }
 
 // A Transpose writes n squares of Lanes×Lanes elements, one below the other: z[r·zs+c] = x[c·xs+r] for r < n·Lanes and c < Lanes.

@@ -33,6 +33,7 @@ var families = []struct {
 	{"transpose", transposeKernels},
 	{"sort", sortKernels},
 	{"rows", rowKernels},
+	{"gather", gatherKernels},
 }
 
 func main() {
