@@ -101,7 +101,7 @@ func TestGatherStream(t *testing.T) {
 		}
 		for k := range taken * cols {
 			row := int(ids.vals[k/cols].I+rows) % rows
-			if got, want := binary.LittleEndian.Uint32(mem[4*k:]), table.vals[row*cols+k%cols].Bits(); uint64(got) != uint64(want) {
+			if got, want := binary.LittleEndian.Uint32(mem[4*k:]), table.vals[row*cols+k%cols].Bits(); uint64(got) != want {
 				t.Fatalf("%d columns: element %d: %x, want %x", cols, k, got, want)
 			}
 		}
