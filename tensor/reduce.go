@@ -48,8 +48,8 @@ func (t *Tensor) Mean(axes ...int) *Tensor {
 	return r.mean(r.in).Cast(r.result)
 }
 
-// Var returns the variance over axes, the mean of the squared distances from the mean, found in two
-// passes so that it does not cancel; NaN of no elements. Types are as in [Tensor.Mean].
+// Var returns the variance over axes, the mean of the squared distances from the mean, which are summed
+// as such, so that it does not cancel; NaN of no elements. Types are as in [Tensor.Mean].
 func (t *Tensor) Var(axes ...int) *Tensor { return t.variance("var", 0, axes) }
 
 // Std returns the standard deviation over axes, the root of [Tensor.Var].

@@ -18,6 +18,8 @@ type reduction struct {
 // state returns the WGSL type of states.
 func (r reduction) state() string {
 	switch {
+	case r.op == reduceMoments:
+		return "vec4<f32>"
 	case r.wide():
 		return "vec3<u32>" // key, index
 	case r.positions():
@@ -43,7 +45,7 @@ func (r reduction) least() bool {
 
 // idempotent reports whether combining a state again with an element that is in it leaves it as it is.
 func (r reduction) idempotent() bool {
-	return r.op != ops.ReduceSum && r.op != ops.ReduceProd && r.op != ops.ReduceLogAddExp
+	return r.op != ops.ReduceSum && r.op != ops.ReduceProd && r.op != ops.ReduceLogAddExp && r.op != reduceMoments
 }
 
 // keyed reports whether the state is the key of a float.
@@ -57,7 +59,12 @@ func (r reduction) costly() bool {
 }
 
 // name returns what the names of the reduction's functions end with.
-func (r reduction) name() string { return r.op.String() + "_" + r.dtype.String() }
+func (r reduction) name() string {
+	if r.op == reduceMoments {
+		return "moments"
+	}
+	return r.op.String() + "_" + r.dtype.String()
+}
 
 // words returns the number of 32-bit words of a state.
 func (r reduction) words() int {
@@ -66,6 +73,8 @@ func (r reduction) words() int {
 		return 2
 	case strings.HasPrefix(s, "vec3"):
 		return 3
+	case strings.HasPrefix(s, "vec4"):
+		return 4
 	}
 	return 1
 }
@@ -79,6 +88,10 @@ func (r reduction) result(a string) string   { return fmt.Sprintf("result_%s(%s)
 // declare prints the functions of a reduction: lift makes the state of one element, join combines that of earlier
 // elements with that of later ones, and result is the value of a state.
 func (r reduction) declare(t *text) error {
+	if r.op == reduceMoments {
+		t.WriteString(joinMoments)
+		return nil
+	}
 	state, value := r.state(), held(r.op.Result(r.dtype))
 	join, err := r.joined()
 	if err != nil {
@@ -279,6 +292,8 @@ func (r reduction) pack(a string) []string {
 		return []string{bits + ".x", bits + ".y"}
 	case "vec3<u32>":
 		return []string{a + ".x", a + ".y", a + ".z"}
+	case "vec4<f32>":
+		return []string{"bitcast<u32>(" + a + ".x)", "bitcast<u32>(" + a + ".y)", "bitcast<u32>(" + a + ".z)", "bitcast<u32>(" + a + ".w)"}
 	case "vec2<i32>":
 		return []string{fmt.Sprintf("bitcast<u32>(%s.x)", a), fmt.Sprintf("bitcast<u32>(%s.y)", a)}
 	}
@@ -298,6 +313,8 @@ func (r reduction) unpack(words []string) string {
 		return decode(ops.Float64, words[0], words[1])
 	case "vec2<i32>":
 		return fmt.Sprintf("bitcast<vec2<i32>>(vec2<u32>(%s))", list)
+	case "vec4<f32>":
+		return fmt.Sprintf("bitcast<vec4<f32>>(vec4<u32>(%s))", list)
 	}
 	return fmt.Sprintf("bitcast<%s>(%s)", state, list)
 }

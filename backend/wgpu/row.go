@@ -87,7 +87,17 @@ func (e *engine) lowerRows(s *backend.Step, kernel backend.Kernel, body *ops.Exp
 
 // planRows chooses the variant for a step.
 func (e *engine) planRows(s *backend.Step, kernel backend.Kernel, body *ops.Expr, axes int) *rowKernel {
-	k := &rowKernel{rowProgram: newRowProgram(body), family: kernel.Family(), subgroup: e.subgroup}
+	k := e.planProgram(s, kernel, newRowProgram(body, false), axes)
+	if !k.held && k.units > 0 {
+		if p := newRowProgram(body, true); len(p.moments) > 0 {
+			return e.planProgram(s, kernel, p, axes)
+		}
+	}
+	return k
+}
+
+func (e *engine) planProgram(s *backend.Step, kernel backend.Kernel, p rowProgram, axes int) *rowKernel {
+	k := &rowKernel{rowProgram: p, family: kernel.Family(), subgroup: e.subgroup}
 	// A software device takes longer to compile a kernel than to run a small one.
 	k.plain = e.info.Type == driver.Software && s.Shape.Len() < rowPlain
 	k.merge(sorted(s, axes, k.ordered()), axes)
@@ -299,7 +309,7 @@ func (e *engine) launchRows(k *rowKernel, kernel backend.Kernel) (launch, error)
 // appendKey appends what tells variants of one body apart.
 func (k *rowKernel) appendKey(b []byte) []byte {
 	b = append(b, byte(len(k.shape)), byte(len(k.span)), byte(k.stage), byte(k.copies), byte(k.threads/8), byte(k.threads/k.team>>1),
-		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3|flag(k.full)<<4|flag(k.apart > 0)<<5)
+		flag(k.columns)|flag(k.ragged)<<1|flag(k.held)<<2|flag(k.subgroup > 0)<<3|flag(k.full)<<4|flag(k.apart > 0)<<5|flag(len(k.moments) > 0)<<6)
 	return k.domain.appendKey(b)
 }
 
@@ -315,7 +325,7 @@ func (k *rowKernel) lanes() int {
 func (k *rowKernel) stateWords() int {
 	n := 0
 	for i := range k.Code {
-		if k.combines(i) {
+		if k.combines(i) && !k.follows(i) {
 			n += k.reduction(ops.Ref(i)).words() * k.lanes()
 		}
 	}

@@ -10,9 +10,12 @@ type rowProgram struct {
 	scan   ops.Ref // the Scan, or -1
 	phase  []int   // of each value: the last that it needs
 	fixed  []bool  // of each value: one for the whole row, or made of constants alone
+
+	moments map[ops.Ref]moment // reductions that need not wait for a phase
 }
 
-func newRowProgram(e *ops.Expr) rowProgram {
+// newRowProgram returns the program of e, if asked with the moments in it found a phase sooner.
+func newRowProgram(e *ops.Expr, moments bool) rowProgram {
 	p := rowProgram{Expr: e, scan: -1, phase: make([]int, len(e.Code)), fixed: make([]bool, len(e.Code))}
 	for i := range e.Code {
 		in := &e.Code[i]
@@ -23,6 +26,9 @@ func newRowProgram(e *ops.Expr) rowProgram {
 		}
 		p.fixed[i] = fixed || in.Row
 		if p.combines(i) {
+			if m, ok := p.moment(i); ok && moments {
+				p.addMoment(ops.Ref(i), m)
+			}
 			p.phase[i]++
 			p.phases = max(p.phases, p.phase[i])
 		}
@@ -52,6 +58,9 @@ func (p *rowProgram) reductions(phase int) []ops.Ref {
 // reduction returns what the instruction of a Reduce or Scan combines.
 func (p *rowProgram) reduction(r ops.Ref) reduction {
 	in := &p.Code[r]
+	if _, ok := p.moments[r]; ok {
+		return reduction{reduceMoments, in.DType}
+	}
 	return reduction{in.Red, p.Code[in.Args[0]].DType}
 }
 
@@ -80,6 +89,10 @@ func (p *rowProgram) wanted(phase int) []ops.Ref {
 	}
 	var list []ops.Ref
 	for _, r := range p.reductions(phase) {
+		if m, ok := p.moments[r]; ok {
+			list = append(list, m.of)
+			continue
+		}
 		list = append(list, p.Code[r].Args[0])
 	}
 	return list

@@ -22,7 +22,7 @@ func (k *rowKernel) partials(phase int) []partial {
 	var list []partial
 	first := 0
 	for i := range k.Code {
-		if !k.combines(i) {
+		if !k.combines(i) || k.follows(i) {
 			continue
 		}
 		r := k.reduction(ops.Ref(i))
@@ -46,7 +46,11 @@ func (w *rowWriter) reduce(phase int) error {
 	w.start(list)
 	if err := w.each(needed, func() error {
 		for _, p := range list {
-			w.accumulate(p)
+			if p.op == reduceMoments {
+				w.accumulateMoments(p)
+			} else {
+				w.accumulate(p)
+			}
 		}
 		return nil
 	}); err != nil {
@@ -57,8 +61,7 @@ func (w *rowWriter) reduce(phase int) error {
 		w.save(list)
 		return nil
 	}
-	w.define(list)
-	return nil
+	return w.define(phase, list)
 }
 
 // start prints the variables of states, of no elements yet.
@@ -100,19 +103,24 @@ func (w *rowWriter) accumulate(p partial) {
 			states = append(states, s)
 		}
 	}
+	if len(states) > 0 {
+		w.line("%s = %s;", p.name(), p.join(p.name(), w.pairwise(states, p.join)))
+	}
+	w.line("}")
+}
+
+// pairwise prints the combination of states, whose names begin with the same letter, in pairs and returns the name of the last.
+func (w *rowWriter) pairwise(states []string, join func(a, b string) string) string {
 	for len(states) > 1 {
 		n := len(states) / 2
 		for i := range n {
-			s := fmt.Sprintf("s%d", len(states)*16+i) // unlike all before
-			w.line("let %s = %s;", s, p.join(states[2*i], states[2*i+1]))
+			s := fmt.Sprintf("%c%d", states[0][0], len(states)*16+i) // unlike all before
+			w.line("let %s = %s;", s, join(states[2*i], states[2*i+1]))
 			states[i] = s
 		}
 		states = append(states[:n], states[2*n:]...)
 	}
-	if len(states) > 0 {
-		w.line("%s = %s;", p.name(), p.join(p.name(), states[0]))
-	}
-	w.line("}")
+	return states[0]
 }
 
 // sharedWords is how many words of workgroup memory states may take at once: half of what WebGPU promises.
@@ -233,13 +241,17 @@ func (w *rowWriter) sharedAt(c crew, word int, number string) string {
 	return fmt.Sprintf("%du + team * %du + %s", word*room, c.rest, number)
 }
 
-// define prints the values of states.
-func (w *rowWriter) define(list []partial) {
+// define prints the values of the reductions of a phase from their states.
+func (w *rowWriter) define(phase int, list []partial) error {
 	for _, p := range list {
+		if p.op == reduceMoments {
+			continue
+		}
 		w.row.shared[p.value] = !w.columns
 		w.line("let %s = %s;", w.row.name(p.value, p.lane), p.result(p.name()))
 		w.publish(int(p.value))
 	}
+	return w.defineMoments(phase)
 }
 
 // save prints the stores of the states of a piece for the kernels of later phases.
@@ -255,7 +267,7 @@ func (w *rowWriter) save(list []partial) {
 
 // collect prints how a team finds the values of an earlier phase from the states of all pieces, or of a scan the state from
 // those before its own.
-func (w *rowWriter) collect(phase int) {
+func (w *rowWriter) collect(phase int) error {
 	list := w.partials(phase)
 	w.start(list)
 	pieces := word(w.words.pieces)
@@ -272,9 +284,10 @@ func (w *rowWriter) collect(phase int) {
 	}
 	w.line("}")
 	w.fold(list)
-	if w.scan < 0 {
-		w.define(list)
+	if w.scan >= 0 {
+		return nil
 	}
+	return w.define(phase, list)
 }
 
 // scratchAt returns the index of a word of a piece's states.

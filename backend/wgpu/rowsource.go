@@ -83,7 +83,9 @@ func (w *rowWriter) write() error {
 	case w.stage > 0:
 		first, last = w.stage, w.stage
 		for phase := 1; phase < first; phase++ {
-			w.collect(phase)
+			if err := w.collect(phase); err != nil {
+				return err
+			}
 		}
 	case w.scan >= 0:
 		first = last
