@@ -87,13 +87,16 @@ type Dropper interface {
 	OnDrop() func()
 }
 
-// An Applier is a HostBackend that computes single operations at once, for arrays so small that a kernel is mostly overhead.
+// An Applier is a HostBackend that computes single elementwise operations at once, for arrays so small that a kernel is mostly overhead.
 type Applier interface {
 	HostBackend
 
 	// Apply computes n elements of z by op, whose operands are of type d (a condition of Bool), from as many elements of each input,
 	// or from the one that an input has. It reports false, having done nothing, if it cannot.
-	Apply(op *ops.Op, d ops.DType, n int, z []byte, in *[3][]byte) bool
+	Apply(op *ops.Op, d ops.DType, n int, z []byte, in [3][]byte) bool
+
+	// Convert computes n elements of z, of type to, from as many of x, of type from. It reports false, having done nothing, if it cannot.
+	Convert(to, from ops.DType, n int, z, x []byte) bool
 }
 
 // A HostBackend is a Backend whose memory is the program's own. Data then needs no copying.

@@ -2,8 +2,10 @@ package tensor_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"fmt"
+	"math"
+	"strings"
 	"sync"
 	"testing"
 
@@ -11,7 +13,15 @@ import (
 	"github.com/weft-go/weft/tensor"
 )
 
-// What is read without being evaluated takes a short way if it is small: the bits are those of the long way.
+// planned evaluates tensors the long way, which is taken wherever somebody traces.
+func planned(t *testing.T, ts ...*tensor.Tensor) {
+	t.Helper()
+	if _, err := tensor.Profile(ctx, func() error { return tensor.Eval(ctx, ts...) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is small takes a short way: the bits are those of the long way.
 func TestSmallAndPlanned(t *testing.T) {
 	for _, d := range ops.DTypes() {
 		for _, n := range []int{1, 2, 7, 16, 33, 256, 257} {
@@ -38,25 +48,100 @@ func TestSmallAndPlanned(t *testing.T) {
 				"part":          func() *tensor.Tensor { return x.Slice(tensor.From(1)).Add(y.Slice(tensor.To(-1))) },
 				"part of new":   func() *tensor.Tensor { return x.Add(y).Slice(tensor.From(1)) },
 				"matrix":        func() *tensor.Tensor { return x.Reshape(n, 1).Mul(y.Reshape(1, n)).Select(1, 0) },
-				"long":          func() *tensor.Tensor { return x.Add(y).Add(x).Add(y).Add(x).Add(y).Add(x).Add(y).Add(x).Add(y) },
+				"row": func() *tensor.Tensor {
+					return x.Reshape(1, n).BroadcastTo(2, n).Mul(y).Add(y.Neg()).Select(0, 1)
+				},
+				"column":     func() *tensor.Tensor { return x.Reshape(n, 1).Sub(y.Reshape(n, 1)).BroadcastTo(n, 2).Mul(one) },
+				"transposed": func() *tensor.Tensor { return x.Reshape(n, 1).T().Add(y.Reshape(n, 1).T()).T() },
+				"every other": func() *tensor.Tensor {
+					return x.Add(y).Slice(tensor.All.Step(2)).Mul(y.Slice(tensor.All.Step(2)))
+				},
+				"cast":       func() *tensor.Tensor { return x.Cast(tensor.Float32).MulScalar(0.5).Cast(d) },
+				"cast bool":  func() *tensor.Tensor { return x.Cast(tensor.Bool) },
+				"cast wide":  func() *tensor.Tensor { return one.Cast(tensor.Float64).Add(x) },
+				"contiguous": func() *tensor.Tensor { return x.Flip(0).Contiguous() },
+				"computed":   func() *tensor.Tensor { return x.Flip(0) },
+				"one number": func() *tensor.Tensor { return one.Add(one) },
+				"clip":       func() *tensor.Tensor { return x.ClipScalar(1, 5) },
+				"long":       func() *tensor.Tensor { return x.Add(y).Add(x).Add(y).Add(x).Add(y).Add(x).Add(y).Add(x).Add(y) },
 			} {
-				small, planned := build(), build()
-				if small.Err() != nil {
+				read, evaluated, want := build(), build(), build()
+				if want.Err() != nil {
 					continue // of an operation that the type has not
 				}
-				if err := tensor.Eval(ctx, planned); err != nil {
+				planned(t, want)
+				if err := tensor.Eval(ctx, evaluated, x, evaluated); err != nil {
 					t.Fatal(err)
 				}
-				got, want := tensor.Must(tensor.Bytes(ctx, small)), tensor.Must(tensor.Bytes(ctx, planned))
-				if !bytes.Equal(got, want) {
-					t.Errorf("%s of %d %s: %v at once, %v planned", name, n, d, got, want)
-				}
-				again := tensor.Must(tensor.Bytes(ctx, small.Add(small.Cast(small.DType()))))
-				if twice := tensor.Must(tensor.Bytes(ctx, planned.Add(planned))); !bytes.Equal(again, twice) {
-					t.Errorf("%s of %d %s, read and used again: %v, want %v", name, n, d, again, twice)
+				twice := want.Add(want)
+				planned(t, twice)
+				bits := tensor.Must(tensor.Bytes(ctx, want))
+				for how, got := range map[string]*tensor.Tensor{"read": read, "evaluated": evaluated} {
+					if b := tensor.Must(tensor.Bytes(ctx, got)); !bytes.Equal(b, bits) {
+						t.Errorf("%s of %d %s, %s: %v, planned %v", name, n, d, how, b, bits)
+					}
+					again := got.Add(got)
+					if b, want := tensor.Must(tensor.Bytes(ctx, again)), tensor.Must(tensor.Bytes(ctx, twice)); !bytes.Equal(b, want) {
+						t.Errorf("%s of %d %s, %s and used again: %v, want %v", name, n, d, how, b, want)
+					}
+					if n != 16 {
+						continue
+					}
+					many := got.Unsqueeze(0).BroadcastTo(append([]int{300}, got.Shape()...)...).Sum(0) // a kernel reads it
+					if err := tensor.Eval(ctx, many); err != nil {
+						t.Errorf("%s of %d %s, %s and used by a kernel: %v", name, n, d, how, err)
+					}
 				}
 			}
 		}
+	}
+}
+
+// Eval gives several results at once, or none.
+func TestSmallEval(t *testing.T) {
+	x := tensor.Iota(tensor.Float32, 8)
+	sum, product := x.AddScalar(1), x.MulScalar(2)
+	both := sum.Add(product)
+	if err := tensor.Eval(ctx, sum, both, product, sum); err != nil {
+		t.Fatal(err)
+	}
+	for _, y := range []*tensor.Tensor{sum, product, both} {
+		if strings.Contains(y.String(), "lazy") {
+			t.Errorf("%v after Eval", y)
+		}
+	}
+	want(t, both, nil, 1, 4, 7, 10, 13, 16, 19, float32(22))
+	gone := x.Neg()
+	gone.Release()
+	lazy := x.Abs()
+	if err := tensor.Eval(ctx, lazy, gone); !errors.Is(err, tensor.ErrDevice) {
+		t.Errorf("with one that was released: %v, want ErrDevice", err)
+	}
+	if !strings.Contains(lazy.String(), "lazy") {
+		t.Errorf("%v after an Eval that failed", lazy)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := tensor.Eval(ended, lazy); !errors.Is(err, context.Canceled) {
+		t.Errorf("context that has ended: %v", err)
+	}
+	if _, err := tensor.Data[float32](ended, both); !errors.Is(err, context.Canceled) {
+		t.Errorf("read of what is computed, context that has ended: %v", err)
+	}
+	both.Release()
+	if _, err := tensor.Data[float32](ctx, both); !errors.Is(err, tensor.ErrDevice) {
+		t.Errorf("read after its release: %v, want ErrDevice", err)
+	}
+	d := ownDevice(t)
+	y := x.To(d).AddScalar(1)
+	if err := errors.Join(tensor.Eval(ctx, y), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tensor.Data[float32](ctx, y); !errors.Is(err, tensor.ErrDevice) {
+		t.Errorf("read after Close: %v, want ErrDevice", err)
+	}
+	if err := tensor.Eval(ctx, y.Neg()); !errors.Is(err, tensor.ErrDevice) {
+		t.Errorf("Eval after Close: %v, want ErrDevice", err)
 	}
 }
 
@@ -98,16 +183,26 @@ func TestSmallAllocations(t *testing.T) {
 		t.Skip("for the CPU")
 	}
 	x := tensor.Iota(tensor.Float32, 16)
+	chain := func(k int) *tensor.Tensor {
+		y := x
+		for range k {
+			y = y.Add(x)
+		}
+		return y
+	}
+	fewest := func(f func()) float64 { // other goroutines allocate too
+		n := math.Inf(1)
+		for range 10 {
+			n = min(n, testing.AllocsPerRun(100, f))
+		}
+		return n
+	}
 	for k, want := range map[int]float64{1: 2, 3: 4} {
-		got := testing.AllocsPerRun(100, func() {
-			y := x
-			for range k {
-				y = y.Add(x)
-			}
-			tensor.Must(tensor.Data[float32](ctx, y))
-		})
-		if got > want {
-			t.Errorf("%s take %v allocations, want %v", fmt.Sprint(k, " operations"), got, want)
+		if got := fewest(func() { tensor.Must(tensor.Data[float32](ctx, chain(k))) }); got > want {
+			t.Errorf("%d operations, read: %v allocations, want %v", k, got, want)
+		}
+		if got := fewest(func() { _ = tensor.Eval(ctx, chain(k)) }); got > want+1 {
+			t.Errorf("%d operations, evaluated: %v allocations, want %v", k, got, want+1)
 		}
 	}
 }

@@ -7,30 +7,38 @@ import (
 	"github.com/weft-go/weft/ops"
 )
 
-// singly are the block functions by number of the operation and by type: the table is too slow for single operations.
-var singly = make([][ops.Float64 + 1]atomic.Pointer[blocks], len(ops.All()))
+// The block functions of single operations, by number of the operation and type, and of conversions, by the types to and from:
+// the tables they are from are too slow to look at each time.
+var (
+	singly      = make([][ops.Float64 + 1]atomic.Pointer[blocks], len(ops.All()))
+	conversions [ops.Float64 + 1][ops.Float64 + 1]atomic.Pointer[block]
+)
 
 // Apply implements [backend.Applier].
-func (b *Backend) Apply(op *ops.Op, d ops.DType, n int, z []byte, in *[3][]byte) bool {
+func (b *Backend) Apply(op *ops.Op, d ops.DType, n int, z []byte, in [3][]byte) bool {
 	if d.IsHalf() || b.closed.Load() {
-		return false
+		return false // the registers of half-precision numbers have another form
 	}
-	f := singly[op.ID()][d].Load()
+	entry := &singly[op.ID()][d]
+	f := entry.Load()
 	if f == nil {
 		fs := lookup(op, d)
 		f = &fs
-		singly[op.ID()][d].Store(f)
+		entry.Store(f)
 	}
 	var at [3]unsafe.Pointer
 	lone := 0
 	for k := range op.Arity {
-		at[k] = unsafe.Pointer(unsafe.SliceData(in[k]))
 		size := d.Size()
 		if op.Rule.Cond && k == 0 {
 			size = 1
 		}
-		if len(in[k]) == size && n > 1 {
+		switch at[k] = unsafe.Pointer(unsafe.SliceData(in[k])); len(in[k]) {
+		case n * size:
+		case size:
 			lone |= 1 << k
+		default:
+			return false
 		}
 	}
 	run := f.v
@@ -41,5 +49,21 @@ func (b *Backend) Apply(op *ops.Op, d ops.DType, n int, z []byte, in *[3][]byte)
 		run = f.lone[lone]
 	}
 	run(unsafe.Pointer(unsafe.SliceData(z)), at[0], at[1], at[2], n)
+	return true
+}
+
+// Convert implements [backend.Applier].
+func (b *Backend) Convert(to, from ops.DType, n int, z, x []byte) bool {
+	if to.IsHalf() || from.IsHalf() || from.Quantized() || b.closed.Load() || len(x) != n*from.Size() {
+		return false
+	}
+	entry := &conversions[to][from]
+	f := entry.Load()
+	if f == nil {
+		g := castBlock(to, from)
+		f = &g
+		entry.Store(f)
+	}
+	(*f)(unsafe.Pointer(unsafe.SliceData(z)), unsafe.Pointer(unsafe.SliceData(x)), nil, nil, n)
 	return true
 }

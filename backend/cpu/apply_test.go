@@ -30,12 +30,9 @@ func TestApply(t *testing.T) {
 				var in [3][]byte
 				var mem [][]byte
 				for k, t := range types {
-					m := make([]byte, t.Size()*n)
+					var m []byte
 					for i := range n {
-						bits := ops.FloatValue(ops.Float64, float64((i*7+k*3)%11)-4).Convert(t).Bits()
-						for j := range t.Size() {
-							m[i*t.Size()+j] = byte(bits >> (8 * j))
-						}
+						m = appendElement(m, ops.FloatValue(ops.Float64, float64((i*7+k*3)%11)-4).Convert(t))
 					}
 					mem = append(mem, m)
 					if in[k] = m; lone>>k&1 == 1 {
@@ -43,7 +40,7 @@ func TestApply(t *testing.T) {
 					}
 				}
 				got := make([]byte, out.Size()*n)
-				if !b.Apply(op, d, n, got, &in) {
+				if !b.Apply(op, d, n, got, in) {
 					if lone == 0 && !d.IsHalf() {
 						t.Errorf("%s of %s is not computed", op.Name, d)
 					}
@@ -78,4 +75,36 @@ func mapped(t *testing.T, b *Backend, op *ops.Op, types []ops.DType, out ops.DTy
 		t.Fatal(err)
 	}
 	return z
+}
+
+// Convert gives what the definition of a conversion gives.
+func TestConvert(t *testing.T) {
+	b := New()
+	defer b.Close()
+	const n = 37
+	for _, from := range ops.DTypes() {
+		for _, to := range ops.DTypes() {
+			z := make([]byte, n*to.Size())
+			var x, want []byte
+			for i := range n {
+				v := ops.FloatValue(ops.Float64, float64((i*7)%11)*30.5-100).Convert(from)
+				x, want = appendElement(x, v), appendElement(want, v.Convert(to))
+			}
+			if b.Convert(to, from, n, z, x) {
+				if !bytes.Equal(z, want) {
+					t.Errorf("%s to %s: %v, want %v", from, to, z, want)
+				}
+			} else if !to.IsHalf() && !from.IsHalf() {
+				t.Errorf("%s to %s is not computed", from, to)
+			}
+		}
+	}
+}
+
+// appendElement appends v as it is in memory.
+func appendElement(m []byte, v ops.Value) []byte {
+	for j := range v.DType.Size() {
+		m = append(m, byte(v.Bits()>>(8*j)))
+	}
+	return m
 }

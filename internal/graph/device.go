@@ -23,10 +23,11 @@ type Device struct {
 	starter backend.Starter // b, if it collects what it is to run
 	timer   backend.Timer   // b, if the device can time kernels
 
-	lock  ctxMutex // guards what follows and the nodes of the device; never held while kernels run
-	small *small   // made when it is first wanted
-	walks uint64   // counts the walks over the graph, to mark nodes
-	cache cache
+	lock   ctxMutex // guards what follows and the nodes of the device; never held while kernels run
+	small  *small   // made when it is first wanted
+	closed bool     // Close was called
+	walks  uint64   // counts the walks over the graph, to mark nodes
+	cache  cache
 
 	limit    int             // operands a kernel may have
 	unfused  bool            // every operation is to have a kernel of its own
@@ -42,7 +43,7 @@ func NewDevice(name string, b backend.Backend) *Device {
 	d := &Device{
 		name:    name,
 		b:       b,
-		lock:    make(ctxMutex, 1),
+		lock:    ctxMutex{wake: make(chan struct{}, 1)},
 		cache:   newCache(),
 		limit:   b.Info().MaxOperands,
 		unfused: os.Getenv("WEFT_FUSE") == "0",
@@ -70,6 +71,7 @@ func (d *Device) Close() error {
 	err := d.b.Close()
 	if d.lock.Lock(context.Background()) == nil {
 		defer d.lock.Unlock()
+		d.closed = true
 		if d.fallback != nil {
 			err = errors.Join(err, d.fallback.Close())
 			d.fallback = nil
@@ -129,26 +131,43 @@ func (d *Device) alloc(bytes int) (backend.Buffer, error) {
 	return buf, nil
 }
 
-// A ctxMutex is a lock that one can give up waiting for.
-type ctxMutex chan struct{}
+// A ctxMutex is a lock that one can give up waiting for. Where nobody waits it takes two atomic operations.
+type ctxMutex struct {
+	state atomic.Int32  // unlocked, locked or wanted
+	wake  chan struct{} // has an element if somebody who waits is to look again
+}
+
+// States of a ctxMutex.
+const (
+	unlocked = iota
+	locked
+	wanted // locked, and somebody may wait
+)
 
 // Lock takes the lock, or returns the error of ctx when it ends first.
-func (m ctxMutex) Lock(ctx context.Context) error {
-	select {
-	case m <- struct{}{}:
+func (m *ctxMutex) Lock(ctx context.Context) error {
+	if m.state.CompareAndSwap(unlocked, locked) {
 		return nil
-	default:
 	}
-	select {
-	case m <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	for m.state.Swap(wanted) != unlocked {
+		select {
+		case <-m.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	return nil
 }
 
 // must takes the lock, however long that takes. It is held only for moments.
-func (m ctxMutex) must() { m <- struct{}{} }
+func (m *ctxMutex) must() { _ = m.Lock(context.Background()) }
 
 // Unlock gives the lock back.
-func (m ctxMutex) Unlock() { <-m }
+func (m *ctxMutex) Unlock() {
+	if m.state.Swap(unlocked) == wanted {
+		select {
+		case m.wake <- struct{}{}:
+		default: // one that is woken already looks after it
+		}
+	}
+}

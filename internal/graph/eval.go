@@ -48,6 +48,9 @@ func hasDevice(nodes []*Node, d *Device) bool {
 
 // eval computes those of nodes that are on d.
 func (d *Device) eval(ctx context.Context, nodes []*Node) error {
+	if d.evalSmall(ctx, nodes) {
+		return nil
+	}
 	for {
 		f := newFlight(d)
 		again, err := f.fly(ctx, nodes)
@@ -114,7 +117,7 @@ func (f *flight) take() {
 		switch s := n.mem.Load(); {
 		case s != nil:
 			s.pins++
-			f.bufs[i] = s.buf
+			f.bufs[i] = s.buffer(f.d)
 		case f.facts[i].todo:
 			n.claim = f
 		}
@@ -184,15 +187,21 @@ func (f *flight) publish() {
 		if !f.facts[i].todo {
 			continue
 		}
-		if !n.took {
-			n.took = true
-			for j := range n.in {
-				n.in[j].Node.readers.Add(-1)
-			}
-		}
+		n.takePart()
 		if s := n.mem.Load(); s != nil {
 			n.settle(s, f.facts[i].must || f.facts[i].outside)
 		}
+	}
+}
+
+// takePart takes n, which has taken part in an Eval, from the readers of its inputs.
+func (n *Node) takePart() {
+	if n.took {
+		return
+	}
+	n.took = true
+	for i := range n.in {
+		n.in[i].Node.readers.Add(-1)
 	}
 }
 

@@ -24,12 +24,12 @@ func Read(ctx context.Context, e Edge, dst []byte) error {
 	if d.readSmall(ctx, e, dst) {
 		return nil
 	}
-	s, at, err := access(ctx, e)
+	s, buf, at, err := access(ctx, e)
 	if err != nil {
 		return err
 	}
 	defer d.unpin(s)
-	if err := d.read(ctx, dst, s.buf, at); err != nil {
+	if err := d.read(ctx, dst, buf, at); err != nil {
 		return fmt.Errorf("graph: read of %d bytes from %s: %w", len(dst), d.name, err)
 	}
 	return nil
@@ -56,15 +56,15 @@ func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 		dst := hostmem.Make[byte](size)
 		return dst, Read(ctx, e, dst)
 	}
-	s, at, err := access(ctx, e)
+	s, buf, at, err := access(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	defer d.unpin(s)
-	if err := d.read(ctx, nil, s.buf, 0); err != nil { // waits for the kernels
+	if err := d.read(ctx, nil, buf, 0); err != nil { // waits for the kernels
 		return nil, fmt.Errorf("graph: read from %s: %w", d.name, err)
 	}
-	all, err := d.host.Bytes(s.buf)
+	all, err := d.host.Bytes(buf)
 	if err != nil {
 		return nil, fmt.Errorf("graph: memory of %s: %w", d.name, err)
 	}
@@ -72,7 +72,7 @@ func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 }
 
 // access computes e and returns the memory that holds its elements, row-major from byte at on. It is pinned.
-func access(ctx context.Context, e Edge) (s *storage, at int, err error) {
+func access(ctx context.Context, e Edge) (s *storage, buf backend.Buffer, at int, err error) {
 	n := e.Node
 	d := n.Device
 	if e.Layout.IsDense() {
@@ -81,18 +81,18 @@ func access(ctx context.Context, e Edge) (s *storage, at int, err error) {
 		n = Copy(e)
 	}
 	if err := compute(ctx, n); err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	if err := d.lock.Lock(ctx); err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	defer d.lock.Unlock()
 	if err := n.available(); err != nil { // gone since
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	s = n.mem.Load()
 	s.pins++
-	return s, at, nil
+	return s, s.buffer(d), at, nil
 }
 
 func (d *Device) unpin(s *storage) {

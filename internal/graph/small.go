@@ -7,109 +7,230 @@ import (
 	"github.com/weft-go/weft/backend"
 )
 
-// What is computed without a plan: few operations on few elements, in the program's memory.
+// What is computed without a plan: few elementwise operations on few elements, in the program's memory. To walk, find a plan, bind
+// memory and run a kernel takes longer than to compute them. So under the lock of the device, which the short time allows,
+// each operation is applied at once, by [backend.Applier], its operands first. The bits are those of the kernel, as a
+// value is rounded after each operation there too.
+//
+// Of the nodes only those that Eval was asked for change: they get their results. What lies between is computed again
+// if it is asked for. What cannot be computed so is left to a plan, and so is every error.
 const (
-	smallElements   = 256
-	smallOperations = 8
+	smallElements   = 256 // of a value
+	smallOperations = 8   // altogether
+	smallBytes      = 8 * smallElements
+	maxArgs         = 3
 )
 
-// A small computes operations one by one. It has room for what comes between them.
+// A small computes without a plan. A device has one, guarded by its lock.
 type small struct {
-	d     *Device
-	n     int // elements of every value
-	left  int // operations that may still be met
-	room  [smallOperations][8 * smallElements]byte
-	bits  [3 * smallOperations][8]byte // of constants
-	bound int                          // of them in use
-	in    [smallOperations][3][]byte   // the operands of each
+	d       *Device
+	left    int // operations that may still be met
+	used    int // bytes of room in use
+	room    [(smallOperations*(1+maxArgs) + 1) * smallBytes]byte
+	results [][]byte // of the nodes asked for
 }
 
-// readSmall writes the elements of e to dst if few operations on few elements give them, whose inputs are in the program's memory:
-// a plan and its kernel would take several times as long. It reports whether it has done so; if not, nothing has changed. The
-// nodes stay as they are, to be computed if they are read again.
-func (d *Device) readSmall(ctx context.Context, e Edge, dst []byte) bool {
-	n := e.Node
-	if d.applier == nil || d.unfused || n.kind != kindApply || n.mem.Load() != nil || backend.Tracing() {
-		return false
+// smallWay takes the lock of d to compute without a plan. It returns nil if that cannot be.
+func (d *Device) smallWay(ctx context.Context) *small {
+	if d.applier == nil || d.unfused || backend.Tracing() || ctx.Err() != nil || d.lock.Lock(ctx) != nil {
+		return nil
 	}
-	elements := n.Layout.Len()
-	if elements == 0 || elements > smallElements || e.Layout.Offset != 0 || !e.Layout.IsDense() || e.Layout.Len() != elements {
-		return false
+	if d.closed {
+		d.lock.Unlock()
+		return nil
 	}
-	if d.lock.Lock(ctx) != nil {
-		return false // the long way tells why
-	}
-	defer d.lock.Unlock()
 	if d.small == nil {
 		d.small = &small{d: d}
 	}
-	s := d.small
-	s.n, s.left, s.bound = elements, smallOperations, 0
-	if ctx.Err() != nil || !s.value(n, dst) {
+	d.small.left, d.small.used = smallOperations, 0
+	return d.small
+}
+
+// readSmall writes the elements of e to dst, and reports whether it could.
+func (d *Device) readSmall(ctx context.Context, e Edge, dst []byte) bool {
+	if len(dst) > smallBytes || !e.Node.small() {
 		return false
 	}
-	d.stats.evals.Add(1)
+	s := d.smallWay(ctx)
+	if s == nil {
+		return false
+	}
+	defer d.lock.Unlock()
+	if e.Layout == e.Node.Layout && e.Node.mem.Load() == nil {
+		if !s.value(e.Node, dst) {
+			return false
+		}
+	} else {
+		x := s.operand(&e, true)
+		if x == nil {
+			return false
+		}
+		copy(dst, x)
+	}
+	s.count()
 	return true
 }
 
-// value writes the elements of n to z.
+// evalSmall computes those of nodes that are on d, and reports whether it could. If not, nothing has changed.
+func (d *Device) evalSmall(ctx context.Context, nodes []*Node) bool {
+	for _, n := range nodes {
+		if n.Device == d && !n.small() {
+			return false
+		}
+	}
+	s := d.smallWay(ctx)
+	if s == nil {
+		return false
+	}
+	defer d.lock.Unlock()
+	defer func() {
+		clear(s.results)
+		s.results = s.results[:0]
+	}()
+	for _, n := range nodes {
+		var z []byte
+		if n.Device == d && !n.Computed() {
+			z = make([]byte, n.DType.Size()*n.Layout.Len())
+			if n.claim != nil || !s.value(n, z) {
+				return false
+			}
+		}
+		if s.results = append(s.results, z); n.Device == d && n.gone != 0 {
+			return false
+		}
+	}
+	for i, z := range s.results {
+		if n := nodes[i]; z != nil && n.mem.Load() == nil { // n may be there twice
+			n.mem.Store(&storage{data: z})
+			n.takePart()
+			n.forget()
+		}
+	}
+	s.count()
+	return true
+}
+
+// count counts an Eval, if anything was computed.
+func (s *small) count() {
+	if s.left < smallOperations {
+		s.d.stats.evals.Add(1)
+	}
+}
+
+// small reports whether n may have few elements that can be had without a plan.
+func (n *Node) small() bool {
+	elements := n.Layout.Len()
+	return (n.kind.elementwise() || n.mem.Load() != nil) && 0 < elements && elements <= smallElements
+}
+
+// value writes the elements of n, which is not computed, to z, and reports whether it could.
 func (s *small) value(n *Node, z []byte) bool {
 	if s.left--; s.left < 0 || n.gone != 0 {
 		return false
 	}
-	in := &s.in[s.left]
-	defer clear(in[:])
+	var in [maxArgs][]byte
 	for k := range n.in {
-		if in[k] = s.operand(&n.in[k]); in[k] == nil {
+		if in[k] = s.operand(&n.in[k], n.kind != kindApply); in[k] == nil {
 			return false
 		}
 	}
-	return s.d.applier.Apply(n.op, n.in[len(n.in)-1].Node.DType, s.n, z, in)
+	switch last := n.in[len(n.in)-1].Node; n.kind {
+	case kindApply:
+		return s.d.applier.Apply(n.op, last.DType, n.Layout.Len(), z, in)
+	case kindCast:
+		return s.d.applier.Convert(n.DType, last.DType, n.Layout.Len(), z, in[0])
+	default: // kindCopy
+		return copy(z, in[0]) == len(z)
+	}
 }
 
-// operand returns the elements of e, one after the other or one for all, or nil.
-func (s *small) operand(e *Edge) []byte {
-	m := e.Node
-	if m.gone != 0 {
+// operand returns the elements of e, one after the other, or unless all is asked for the one that they all are. It returns nil if
+// it cannot.
+func (s *small) operand(e *Edge, all bool) []byte {
+	n, l := e.Node, e.Layout
+	src := s.source(n)
+	if src == nil {
 		return nil
 	}
-	size, elements := m.DType.Size(), 1
-	for _, stride := range e.Layout.Strides {
-		if stride != 0 {
-			elements = s.n
-		}
+	size := n.DType.Size()
+	at := l.Offset * size
+	switch {
+	case l == n.Layout || l.IsDense():
+		return src[at : at+l.Len()*size]
+	case !all && constant(*l, 0):
+		return src[at : at+size]
 	}
-	if elements > 1 && !e.Layout.IsDense() || e.Layout.Len() != s.n {
+	return s.gather(src, l, size)
+}
+
+// source returns the elements of n, computed before if need be, or nil. A variable is left to a plan, which knows when its
+// memory may be written over.
+func (s *small) source(n *Node) []byte {
+	if n.gone != 0 || n.kind == kindUpdate {
 		return nil
 	}
-	at := e.Layout.Offset * size
-	switch b := m.mem.Load(); {
-	case b != nil:
-		mem, err := s.d.host.Bytes(b.buf)
-		if err != nil || b.released {
+	if b := n.mem.Load(); b != nil {
+		return b.bytes(s.d)
+	}
+	switch size := n.DType.Size(); n.kind {
+	case kindConst:
+		return appendBits(s.take(8)[:0], n.bits, size)
+	case kindData:
+		data, _ := n.attr.([]byte)
+		return data
+	case kindApply, kindCast, kindCopy:
+		if !n.small() || s.left == 0 {
 			return nil
 		}
-		return mem[at : at+elements*size]
-	case m.kind == kindConst:
-		bits := &s.bits[s.bound]
-		s.bound++
-		binary.NativeEndian.PutUint64(bits[:], m.bits)
-		return bits[:size]
-	case m.kind == kindData:
-		data, _ := m.attr.([]byte)
-		if len(data) == 0 {
-			return nil
+		if z := s.take(size * n.Layout.Len()); s.value(n, z) {
+			return z
 		}
-		return data[at : at+elements*size]
-	case m.kind == kindApply && at == 0 && m.Layout.Len() == s.n && elements == s.n:
-		if s.left == 0 {
-			return nil
-		}
-		z := s.room[s.left-1][:s.n*size]
-		if !s.value(m, z) {
-			return nil
-		}
-		return z
 	}
 	return nil
+}
+
+// gather returns the elements of src at l, of size bytes each, or nil if l has very many axes.
+func (s *small) gather(src []byte, l *backend.Layout, size int) []byte {
+	var index [8]int
+	if len(l.Shape) > len(index) || size == 0 {
+		return nil
+	}
+	z := s.take(l.Len() * size)
+	at := l.Offset
+	for to := 0; to < len(z); to += size {
+		copy(z[to:to+size], src[at*size:])
+		for a := len(l.Shape) - 1; a >= 0; a-- {
+			index[a]++
+			at += l.Strides[a]
+			if index[a] < l.Shape[a] {
+				break
+			}
+			at -= index[a] * l.Strides[a]
+			index[a] = 0
+		}
+	}
+	return z
+}
+
+// take returns memory for what lies between. There is enough: of each operation for the result and its operands, and for a view
+// that is read.
+func (s *small) take(bytes int) []byte {
+	const line = 64 // so that vectors do not straddle two
+	z := s.room[s.used : s.used+bytes : s.used+bytes]
+	s.used += (bytes + line - 1) &^ (line - 1)
+	return z
+}
+
+// appendBits appends an element of the given size, as the machine has it in memory.
+func appendBits(z []byte, bits uint64, size int) []byte {
+	switch size {
+	case 1:
+		return append(z, byte(bits))
+	case 2:
+		return binary.NativeEndian.AppendUint16(z, uint16(bits))
+	case 4:
+		return binary.NativeEndian.AppendUint32(z, uint32(bits))
+	default:
+		return binary.NativeEndian.AppendUint64(z, bits)
+	}
 }

@@ -9,7 +9,8 @@ import (
 
 // A storage is the memory of a result. The collector gives it back once no node holds it.
 type storage struct {
-	buf backend.Buffer
+	buf  backend.Buffer // nil as long as no kernel has read what was computed without a plan
+	data []byte         // which is here
 
 	// pins counts those who use the memory at the moment, outside the lock of the device: it is neither
 	// given back nor written over meanwhile.
@@ -32,6 +33,26 @@ func newStorage(buf backend.Buffer) *storage {
 	return s
 }
 
+// buffer returns the memory as the backend of d knows it. The caller holds the lock of d.
+func (s *storage) buffer(d *Device) backend.Buffer {
+	if s.buf == nil {
+		s.buf = d.host.Wrap(s.data)
+	}
+	return s.buf
+}
+
+// bytes returns the memory where it is the program's own, or nil if it can be had no more. The caller holds the lock of d.
+func (s *storage) bytes(d *Device) []byte {
+	if s.buf == nil {
+		return s.data
+	}
+	data, err := d.host.Bytes(s.buf)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
 // unpin ends a use; the caller holds the lock of the device.
 func (s *storage) unpin() {
 	if s.pins--; s.pins == 0 && s.released {
@@ -41,7 +62,10 @@ func (s *storage) unpin() {
 
 func (s *storage) free() {
 	s.cleanup.Stop()
-	s.buf.Release()
+	s.data = nil
+	if s.buf != nil {
+		s.buf.Release()
+	}
 }
 
 // Release gives the memory of n back now, instead of when the collector finds that nobody can reach it. To
