@@ -96,6 +96,9 @@ func (d *device) pollHere(over func() bool) {
 		if free {
 			d.b.poll()
 			p.native.Unlock()
+			p.mu.Lock()
+			p.renew(d.completed.Load())
+			p.mu.Unlock()
 		}
 		if ended = over(); !ended && (!free || waited > keepFor) {
 			runtime.Gosched()
@@ -103,11 +106,13 @@ func (d *device) pollHere(over func() bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.renew(d.completed.Load())
 	if p.stopped || ended && p.waiting == 1 {
 		p.running = false
 		p.done.Done()
 		return
+	}
+	if ended { // for the others
+		start = time.Now()
 	}
 	go d.pollLoop(start)
 }
