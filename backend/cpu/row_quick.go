@@ -29,6 +29,8 @@ type quickForm struct {
 
 // quickOperands are what a goroutine gives a quickForm, and gets.
 type quickOperands struct {
+	at    [3]stretch        // elements, of several rows
+	z     stretch           // and results
 	vecs  [3]unsafe.Pointer // elements
 	lones [3]float32        // row values
 	ahead int               // how many bytes on the elements of the next group are, where rows follow each other
@@ -142,33 +144,62 @@ func (w *phaseWriter) operand(k int) string {
 	return s
 }
 
-// quickly runs phase ph over elements lo to hi of the group, which are of one row, for segment s, if assembly does the phase at
+// quickly runs phase ph over elements lo to hi of the group, whole rows or a part of one, for segment s, if assembly does the phase at
 // once and they lie well, with o to work with. It reports whether it did.
-func (g *rowGroup) quickly(o *quickOperands, ph, s, row, lo, hi int) bool {
+func (g *rowGroup) quickly(o *quickOperands, ph, s, lo, hi int) bool {
 	p, b := &g.kernel.phases[ph], &g.elems[ph]
 	q := p.quick
-	if q == nil || b.alias || len(q.vecs) > len(o.vecs) || len(q.lones) > len(o.lones) {
+	if q == nil || !g.single || b.alias || len(q.vecs) > len(o.vecs) || len(q.lones) > len(o.lones) {
 		return false
 	}
-	n := hi - lo
-	o.ahead = 4 * g.r * g.c
+	n, rows := hi-lo, 1
+	if n > g.c-lo%g.c {
+		if lo%g.c != 0 || n%g.c != 0 {
+			return false
+		}
+		n, rows = g.c, n/g.c
+	}
+	o.ahead, o.z = 4*g.r*g.c, stretch{}
 	for i, v := range q.vecs {
-		if o.vecs[i] = g.elementsAt(b, v, lo, n); o.vecs[i] == nil {
+		if v.kept >= 0 {
+			o.at[i] = g.keptLines(v.kept, lo, n)
+		} else if l, ok := b.binding.in[v.arg].lines(g.base+lo, n*rows, n); ok {
+			o.at[i] = l
+		} else {
 			return false
 		}
 	}
-	var z unsafe.Pointer
 	switch {
 	case q.kept >= 0:
-		z = unsafe.Pointer(&g.kept[q.kept][4*lo])
+		o.z = g.keptLines(q.kept, lo, n)
 	case len(p.outs) > 0:
-		if z = b.binding.out[len(p.reduces)].direct(g.base+lo, n); z == nil {
+		l, ok := b.binding.out[len(p.reduces)].lines(g.base+lo, n*rows, n)
+		if !ok {
 			return false
 		}
+		o.z = l
 	}
-	for i, v := range q.lones {
-		o.lones[i] = typed[float32](g.values[v])[row]
+	for i := range rows {
+		g.quickRow(o, ph, s, lo/g.c+i, i, n)
 	}
+	return true
+}
+
+// keptLines returns what a phase keeps of elements lo and after, as lines of n.
+func (g *rowGroup) keptLines(kept, lo, n int) stretch {
+	return stretch{p: unsafe.Pointer(&g.kept[kept][4*lo]), stride: n}
+}
+
+// quickRow runs phase ph over n elements of a row of the group, line i of what o has.
+func (g *rowGroup) quickRow(o *quickOperands, ph, s, row, i, n int) {
+	q := g.kernel.phases[ph].quick
+	for k := range q.vecs {
+		o.vecs[k] = unsafe.Add(o.at[k].p, 4*i*o.at[k].stride)
+	}
+	for k, v := range q.lones {
+		o.lones[k] = typed[float32](g.values[v])[row]
+	}
+	z := unsafe.Add(o.z.p, 4*i*o.z.stride)
 	r := &loops.Rows
 	switch {
 	case q.sum != nil:
@@ -184,20 +215,6 @@ func (g *rowGroup) quickly(o *quickOperands, ph, s, row, lo, hi int) bool {
 		}
 		q.result(blocks)(z, o.vecs[0], o.vecs[1], o.vecs[2], unsafe.Pointer(&o.lones[0]), n)
 	}
-	return true
-}
-
-// elementsAt returns n elements of v from lo on, or nil if they do not follow each other.
-func (g *rowGroup) elementsAt(b *bound, v quickVec, lo, n int) unsafe.Pointer {
-	if v.kept >= 0 {
-		return unsafe.Pointer(&g.kept[v.kept][4*lo])
-	}
-	src := &b.binding.in[v.arg]
-	at, ok := src.view.run(g.base+lo, n)
-	if !ok {
-		return nil
-	}
-	return unsafe.Pointer(&src.mem[4*at])
 }
 
 // addToSum adds v to row r of a sum of float32.

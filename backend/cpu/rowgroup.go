@@ -168,13 +168,13 @@ func (g *rowGroup) segments(ph, lo, hi int, o *quickOperands) {
 		from := s * g.segLen
 		to := min(from+g.segLen, g.n*g.c)
 		switch {
-		case from >= to || g.fromMemory(ph, s, from, to):
+		case from >= to || g.quickly(o, ph, s, from, to) || g.fromMemory(ph, s, from, to):
 		case !g.single:
 			g.elements(ph, s, 0, from, to)
 		default:
 			for row := from / g.c; from < to; row++ {
 				end := min((row+1)*g.c, to)
-				if !g.quickly(o, ph, s, row, from, end) && !g.fromMemory(ph, s, from, end) {
+				if !g.quickly(o, ph, s, from, end) && !g.fromMemory(ph, s, from, end) {
 					g.elements(ph, s, row, from, end)
 				}
 				from = end
