@@ -56,8 +56,8 @@ func newSweep(a gridAxis) sweep {
 	return s
 }
 
-// Bytes of the copy and of the sums of a task: with the weights they fit a second-level cache.
-const copied, summed = 256 << 10, 256 << 10
+// Bytes of the copy and of the sums of a task, and outputs that are summed at a time: with their weights they fit a second-level cache.
+const copied, summed, summedRows = 256 << 10, 256 << 10, 96
 
 // newDirect returns p, a convolution with windows on g, as one that runs directly, or nil if it cannot or should not be.
 func newDirect[T, S term, E any](p *gemm[T, S], c *convShape, g *grid, data []E, wide func([]T, []E)) *direct[T, S, E] {
@@ -163,7 +163,7 @@ func (d *direct[T, S, E]) worker() *worker {
 func (d *direct[T, S, E]) divide() (parts int) {
 	channels := d.shape.channels * d.outer.taps
 	line := d.width * d.size
-	d.lines = min(copied/(channels*d.planes*line)-d.y.most, summed/(min(d.m, taskRows)*line), d.y.n)
+	d.lines = min(copied/(channels*d.planes*line)-d.y.most, summed/(min(d.m, summedRows)*line), d.y.n)
 	d.lines = max(d.lines, 1)
 	even := func() { d.lines = (d.y.n-1)/((d.y.n-1)/d.lines+1) + 1 }
 	even()
@@ -211,9 +211,9 @@ func (d *direct[T, S, E]) task(w *worker, batch, outer, m0, m1, y0, y1 int) {
 	d.copy(w, from, x.Offset+image*x.Strides[0]+group*d.shape.channels*x.Strides[1], outer, y0, y1-y0+d.y.most)
 	a := d.weights(group)
 	n := (y1-y0-1)*d.pitch + d.x.n
-	for ; m0 < m1; m0 += taskRows {
+	for ; m0 < m1; m0 += summedRows {
 		mark := w.mark()
-		m := min(taskRows, m1-m0)
+		m := min(summedRows, m1-m0)
 		c := take[T](w.scratch, m*n)
 		for k0 := 0; k0 < d.k; k0 += d.block {
 			k1 := min(k0+d.block, d.k)

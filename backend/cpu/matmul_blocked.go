@@ -14,7 +14,7 @@ import (
 const (
 	blockTerms  = 512      // float32 of a block of terms, in which the rows and columns of a tile fit the first-level cache
 	fewBlocks   = 16       // blocks whose sums are added in the type of the terms, more in a wider one
-	taskRows    = 96       // with a block of terms they fit the second-level cache
+	taskTiles   = 8        // of a task's rows: with a block of terms they fit the second-level cache
 	taskCols    = 1024     // so do the sums of a task
 	wideRows    = 4        // up to which b is read once, faster where it is
 	dotTerms    = 2048     // float32 of a block of terms for dot products
@@ -32,6 +32,7 @@ type blocked[T, S term] struct {
 	*asm.Product
 	size   int  // bytes of a T
 	nr     int  // columns of a tile
+	tall   int  // the most rows of a task
 	dots   bool // the product is computed by dot products
 	block  int  // terms of a block
 	depth  int  // terms that are summed in T
@@ -47,7 +48,7 @@ type blocked[T, S term] struct {
 // newBlocked returns p, which is not to be empty, as a product by tiles.
 func newBlocked[T, S term](p *gemm[T, S]) *blocked[T, S] {
 	q := &blocked[T, S]{gemm: p, Product: p.kern.tiles, size: int(unsafe.Sizeof(T(0)))}
-	q.nr = q.Tiles[0].Columns
+	q.nr, q.tall = q.Tiles[0].Columns, taskTiles*q.Tiles[0].Rows
 	q.cut(blockTerms, 8)
 	return q
 }
@@ -118,9 +119,9 @@ func (q *blocked[T, S]) worthPacking() bool {
 		return false
 	}
 	if q.at != nil { // could be read where they are
-		return q.m > 2*taskRows || q.m > 32 && q.k > fewTerms*2 && q.k*q.n*q.size > 64<<10
+		return q.m > 2*q.tall || q.m > 32 && q.k > fewTerms*2 && q.k*q.n*q.size > 64<<10
 	}
-	return q.m > taskRows
+	return q.m > q.tall
 }
 
 // pack packs columns n0 to n1 of the right factors of some batches.
@@ -197,7 +198,7 @@ func (q *blocked[T, S]) taskSize(batches, n int) (rows, cols int) {
 		unit, nr, most, enough, worth = q.m, passColumns, passCols, enough/4, 2*worth
 	}
 	even := func(n, most, unit int) int { return min(most, roundUp((n-1)/((n-1)/most+1)+1, unit)) }
-	rows, cols = even(q.m, max(unit, taskRows), unit), even(n, most, nr)
+	rows, cols = even(q.m, max(unit, q.tall), unit), even(n, most, nr)
 	for rows*cols*q.k > mostTask || batches*((q.m+rows-1)/rows)*((n+cols-1)/cols) < enough && rows*cols*q.k > worth {
 		switch {
 		case cols > rows && cols >= 2*nr:

@@ -29,25 +29,33 @@ func (t *tiling) run(m, n int) {
 		return
 	}
 	for j := 0; j < n; j += nr {
-		b := unsafe.Add(t.b, j/nr*t.group)
-		t.column(m, min(nr, n-j), b, at, unsafe.Add(t.c, j*t.size), t.a)
+		b, ahead := unsafe.Add(t.b, j/nr*t.group), 0
+		if j+nr < n {
+			ahead = t.group
+		}
+		t.column(m, min(nr, n-j), ahead, b, at, unsafe.Add(t.c, j*t.size), t.a)
 	}
 }
 
-// column computes m rows of at most the columns of a tile.
-func (t *tiling) column(m, n int, b, at, c, a unsafe.Pointer) {
-	list := t.Tiles
+// column computes m rows of at most the columns of a tile. The first tile may fetch those of b that lie ahead bytes on.
+func (t *tiling) column(m, n, ahead int, b, at, c, a unsafe.Pointer) {
+	list, whole := t.Tiles, false
 	switch {
 	case n <= t.Narrow[0].Columns:
 		list = t.Narrow
 	case n < list[0].Columns:
 		list = t.Part
+	default:
+		n, whole = ahead, true
 	}
 	done := 0
 	for i := range list {
 		s := &list[i]
 		for ; m-done >= s.Rows; done += s.Rows {
 			s.Mul(unsafe.Add(c, done*t.ldc*t.size), unsafe.Add(a, done*t.row*t.size), b, at, t.k, t.row, t.col, t.ldc, n, t.add)
+			if whole {
+				n = 0
+			}
 		}
 		if done == m {
 			return
@@ -78,7 +86,7 @@ func (t *tiling) runWide(m, n int) {
 			break
 		}
 		for ; j < n; j += nr {
-			t.column(rows, min(nr, n-j), unsafe.Add(t.b, j*t.size), at, unsafe.Add(c, j*t.size), a)
+			t.column(rows, min(nr, n-j), 0, unsafe.Add(t.b, j*t.size), at, unsafe.Add(c, j*t.size), a)
 		}
 		i += rows
 	}

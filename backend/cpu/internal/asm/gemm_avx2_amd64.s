@@ -42,13 +42,16 @@ TEXT ·Product6x2Float32AVX2(SB), NOSPLIT, $0-80
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
-	MOVQ       k+32(FP), R8
+	MOVQ       n+64(FP), R8
+	ADDQ       AX, R8
+	MOVQ       k+32(FP), R9
 
 loop1:
-	MOVQ         (CX), R9
+	MOVQ         (CX), R10
 	ADDQ         $0x08, CX
-	VMOVUPS      (AX)(R9*1), Y12
-	VMOVUPS      32(AX)(R9*1), Y13
+	PREFETCHT1   (R8)(R10*1)
+	VMOVUPS      (AX)(R10*1), Y12
+	VMOVUPS      32(AX)(R10*1), Y13
 	VBROADCASTSS (BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -69,7 +72,7 @@ loop1:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         DX, BX
 	ADDQ         DX, DI
-	DECQ         R8
+	DECQ         R9
 	JNE          loop1
 	MOVQ         add+72(FP), AX
 	TESTQ        AX, AX
@@ -1137,13 +1140,16 @@ TEXT ·Product6x2Float64AVX2(SB), NOSPLIT, $0-80
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
-	MOVQ       k+32(FP), R8
+	MOVQ       n+64(FP), R8
+	ADDQ       AX, R8
+	MOVQ       k+32(FP), R9
 
 loop1:
-	MOVQ         (CX), R9
+	MOVQ         (CX), R10
 	ADDQ         $0x08, CX
-	VMOVUPS      (AX)(R9*1), Y12
-	VMOVUPS      32(AX)(R9*1), Y13
+	PREFETCHT1   (R8)(R10*1)
+	VMOVUPS      (AX)(R10*1), Y12
+	VMOVUPS      32(AX)(R10*1), Y13
 	VBROADCASTSD (BX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
@@ -1164,7 +1170,7 @@ loop1:
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         DX, BX
 	ADDQ         DX, DI
-	DECQ         R8
+	DECQ         R9
 	JNE          loop1
 	MOVQ         add+72(FP), AX
 	TESTQ        AX, AX

@@ -110,7 +110,12 @@ type product struct {
 	rows     []reg.GPVirtual // of a, every third
 	row, col reg.GPVirtual
 	b, at    reg.GPVirtual
+	ahead    reg.GPVirtual // of b, where it is fetched
 }
+
+// fetches reports whether rows of b are fetched that other tiles will take, n bytes on: by the tiles that most of a product is
+// made of, which leave room for it between their sums.
+func (p *product) fetches() bool { return !p.wide && !p.part && len(p.acc) == 6 }
 
 func (p *product) emit() {
 	p.addresses()
@@ -121,6 +126,10 @@ func (p *product) emit() {
 		for j := range p.acc[i] {
 			p.acc[i][j] = p.zero()
 		}
+	}
+	if p.fetches() {
+		p.ahead = p.param("n")
+		p.ADDQ(p.b, p.ahead)
 	}
 	k := p.param("k")
 	loop := p.label("loop")
@@ -219,6 +228,9 @@ func (p *product) step() {
 	off := p.GP64()
 	p.MOVQ(operand.Mem{Base: p.at}, off)
 	p.ADDQ(operand.U8(8), p.at)
+	if p.fetches() {
+		p.PREFETCHT1(operand.Mem{Base: p.ahead, Index: off, Scale: 1})
+	}
 	column := func(j int) val {
 		y := p.vec()
 		p.load(operand.Mem{Base: p.b, Index: off, Scale: 1, Disp: j * p.bytes()}, y, j)
