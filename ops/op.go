@@ -98,6 +98,11 @@ func (o *Op) Infer(in ...DType) (arg, out DType, err error) {
 	return arg, arg, nil
 }
 
+// Keeps reports whether op takes operands of type d, all of them, without converting them first.
+func (o *Op) Keeps(d DType) bool {
+	return !o.Rule.Cond && d.Valid() && o.Rule.Accept.Has(d.Kind()) && (!o.Rule.ToFloat || d.IsFloat())
+}
+
 func typeNames(ds []DType) string {
 	names := make([]string, len(ds))
 	for i, d := range ds {

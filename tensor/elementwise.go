@@ -29,8 +29,21 @@ func Apply(op *ops.Op, in ...*Tensor) *Tensor {
 	return apply(op, x)
 }
 
-func monadic(op *ops.Op, x *Tensor) *Tensor   { return apply(op, [3]operand{array(x)}) }
-func dyadic(op *ops.Op, x, y *Tensor) *Tensor { return apply(op, [3]operand{array(x), array(y)}) }
+func monadic(op *ops.Op, x *Tensor) *Tensor {
+	if x.isArray() && op.Keeps(x.node.DType) {
+		return record1(x.dev, op, x.layout.Shape, x.edge())
+	}
+	return apply(op, [3]operand{array(x)})
+}
+
+// dyadic is apply for two operands, which mostly have one type and one shape.
+func dyadic(op *ops.Op, x, y *Tensor) *Tensor {
+	if x.isArray() && y.isArray() && x.dev == y.dev && x.node.DType == y.node.DType && op.Keeps(x.node.DType) && x.layout.Shape.Equal(y.layout.Shape) {
+		return record2(x.dev, op, x.layout.Shape, x.edge(), y.edge())
+	}
+	return apply(op, [3]operand{array(x), array(y)})
+}
+
 func triadic(op *ops.Op, x, y, z *Tensor) *Tensor {
 	return apply(op, [3]operand{array(x), array(y), array(z)})
 }
@@ -41,8 +54,16 @@ func dyadicScalar(op *ops.Op, x *Tensor, v any) *Tensor {
 	if err != nil {
 		return failWith(op.Name, err, x)
 	}
+	if x.isArray() {
+		if d := x.node.DType; op.Keeps(d) && ops.PromoteWeak(d, s.kind) == d && s.fits(d) {
+			return recordConst(x, op, s.bits(d))
+		}
+	}
 	return apply(op, [3]operand{array(x), {scalar: s, weak: true}})
 }
+
+// isArray reports whether t is an array, as opposed to a number, an error or nothing.
+func (t *Tensor) isArray() bool { return t != nil && t.dev != nil }
 
 // An operand of an elementwise operation is a tensor or a weakly typed number. It is a value, so that a
 // number needs no memory.
@@ -91,34 +112,48 @@ func apply(op *ops.Op, in [3]operand) *Tensor {
 		}
 		edges[i] = in[i].edge(dev, want, shape)
 	}
-	return record(dev, op, shape, edges[:n])
+	switch n {
+	case 1:
+		return record1(dev, op, shape, edges[0])
+	case 2:
+		return record2(dev, op, shape, edges[0], edges[1])
+	}
+	r := new(struct {
+		t Tensor
+		n graph.Room3
+	})
+	return r.t.of(dev, r.n.Apply(op, shape, edges[0], edges[1], edges[2]))
 }
 
-// record is whole of an elementwise operation, the tensor and the node in one piece of memory.
-func record(dev *Device, op *ops.Op, shape backend.Shape, in []graph.Edge) *Tensor {
-	var t *Tensor
-	var n *graph.Node
-	switch len(in) {
-	case 1:
-		r := new(struct {
-			t Tensor
-			n graph.Room1
-		})
-		t, n = &r.t, r.n.Node(in)
-	case 2:
-		r := new(struct {
-			t Tensor
-			n graph.Room2
-		})
-		t, n = &r.t, r.n.Node(in)
-	default:
-		r := new(struct {
-			t Tensor
-			n graph.Room3
-		})
-		t, n = &r.t, r.n.Node(in)
-	}
-	graph.ApplyAt(n, op, shape)
+// record1 is whole of an elementwise operation, the tensor and the node in one piece of memory.
+func record1(dev *Device, op *ops.Op, shape backend.Shape, x graph.Edge) *Tensor {
+	r := new(struct {
+		t Tensor
+		n graph.Room1
+	})
+	return r.t.of(dev, r.n.Apply(op, shape, x))
+}
+
+// record2 is record1 for two operands.
+func record2(dev *Device, op *ops.Op, shape backend.Shape, x, y graph.Edge) *Tensor {
+	r := new(struct {
+		t Tensor
+		n graph.Room2
+	})
+	return r.t.of(dev, r.n.Apply(op, shape, x, y))
+}
+
+// recordConst is record2 where the second operand is an element of x's type, of the given bit pattern.
+func recordConst(x *Tensor, op *ops.Op, bits uint64) *Tensor {
+	r := new(struct {
+		t Tensor
+		n graph.RoomConst
+	})
+	return r.t.of(x.dev, r.n.Apply(op, x.edge(), bits, noStrides(x.Rank())))
+}
+
+// of makes t the whole result of n.
+func (t *Tensor) of(dev *Device, n *graph.Node) *Tensor {
 	t.dev, t.node, t.layout = dev, n, n.Layout
 	return t
 }

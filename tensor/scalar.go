@@ -128,11 +128,15 @@ func (s *scalar) on(d *Device, t DType, shape backend.Shape) *Tensor {
 
 // repeat returns the layout that shows one element all over shape.
 func repeat(shape backend.Shape) *backend.Layout {
-	n := len(shape)
-	if n > len(zeroStrides) {
-		return &backend.Layout{Shape: shape, Strides: make([]int, n)}
-	}
-	return &backend.Layout{Shape: shape, Strides: zeroStrides[:n:n]}
+	return &backend.Layout{Shape: shape, Strides: noStrides(len(shape))}
 }
 
-var zeroStrides [8]int // shared: nobody writes to the strides of a layout
+// noStrides returns n strides of 0, which others share.
+func noStrides(n int) []int {
+	if n > len(zeroStrides) {
+		return make([]int, n)
+	}
+	return zeroStrides[:n:n]
+}
+
+var zeroStrides [8]int // nobody writes to the strides of a layout

@@ -26,7 +26,7 @@ func shapeOf(s []int) backend.Shape { return backend.Shape(s) }
 
 // whole returns the tensor that is the whole result of n.
 func whole(dev *Device, n *graph.Node) *Tensor {
-	return &Tensor{dev: dev, node: n, layout: n.Layout}
+	return new(Tensor).of(dev, n)
 }
 
 // edge returns what the graph knows of t.

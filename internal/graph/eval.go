@@ -172,7 +172,7 @@ func (f *flight) publish() {
 		var s *storage
 		switch r.slot {
 		case ownSlot:
-			s = newStorage(f.bufs[r.node])
+			s = newStorage(f.d, f.bufs[r.node])
 		case inPlaceSlot:
 			prev := n.in[0].Node
 			s = prev.mem.Load()
@@ -196,13 +196,10 @@ func (f *flight) publish() {
 
 // takePart takes n, which has taken part in an Eval, from the readers of its inputs.
 func (n *Node) takePart() {
-	if n.took {
-		return
+	if n.counted && !n.took {
+		n.addToReaders(-1)
 	}
 	n.took = true
-	for i := range n.in {
-		n.in[i].Node.readers.Add(-1)
-	}
 }
 
 // settle lets n, which has its result in s, forget how it came about, or the result if it is not wanted.
@@ -270,10 +267,8 @@ func (f *flight) landMoves(ok bool) {
 		case !ok || m.n.gone != 0:
 			m.buf.Release()
 		default:
-			m.n.mem.Store(newStorage(m.buf))
-			for i := range m.n.in {
-				m.n.in[i].Node.readers.Add(-1)
-			}
+			m.n.mem.Store(newStorage(f.d, m.buf))
+			m.n.takePart()
 			m.n.forget()
 		}
 	}

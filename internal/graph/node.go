@@ -26,8 +26,9 @@ type Node struct {
 	axes int16        // reduce: how many; scan: which
 
 	took    bool         // took part in an Eval, without its result being kept
+	counted bool         // among the readers of its inputs, until it takes part in an Eval
 	gone    gone         // why the result can be had no more
-	readers atomic.Int32 // nodes recorded on this one that have not taken part in an Eval yet
+	readers atomic.Int32 // nodes recorded on this one that have not taken part in an Eval yet; see begin
 	id      int32        // its number in the last walk that met it
 	mark    uint64       // of that walk
 
@@ -111,8 +112,8 @@ const (
 	goneOverwritten                 // a later version of the variable was written over it
 )
 
-// Room1 is room for a node together with its input, in one piece of memory, for a caller who wants it in one piece with
-// something else.
+// Room1 is room for an elementwise operation together with its input, in one piece of memory, for a caller who wants it in one
+// piece with something else.
 type Room1 struct {
 	node Node
 	ins  [1]Edge
@@ -130,25 +131,41 @@ type Room3 struct {
 	ins  [3]Edge
 }
 
-// Node returns a node on the only element of in, for [ApplyAt].
-func (r *Room1) Node(in []Edge) *Node {
-	r.ins = [1]Edge(in)
-	r.node.in = r.ins[:]
-	return &r.node
+// RoomConst is Room2 with the second input, a constant.
+type RoomConst struct {
+	Room2
+	constant Node
+	layout   backend.Layout
 }
 
-// Node returns a node on the two elements of in, for [ApplyAt].
-func (r *Room2) Node(in []Edge) *Node {
-	r.ins = [2]Edge(in)
+// Apply makes an operation in r, as the function [Apply] does.
+func (r *Room1) Apply(op *ops.Op, shape backend.Shape, x Edge) *Node {
+	r.ins[0] = x
 	r.node.in = r.ins[:]
-	return &r.node
+	return r.node.apply(op, shape)
 }
 
-// Node returns a node on the three elements of in, for [ApplyAt].
-func (r *Room3) Node(in []Edge) *Node {
-	r.ins = [3]Edge(in)
+// Apply makes an operation in r, as the function [Apply] does.
+func (r *Room2) Apply(op *ops.Op, shape backend.Shape, x, y Edge) *Node {
+	r.ins[0], r.ins[1] = x, y
 	r.node.in = r.ins[:]
-	return &r.node
+	return r.node.apply(op, shape)
+}
+
+// Apply makes an operation in r, as the function [Apply] does.
+func (r *Room3) Apply(op *ops.Op, shape backend.Shape, x, y, z Edge) *Node {
+	r.ins[0], r.ins[1], r.ins[2] = x, y, z
+	r.node.in = r.ins[:]
+	return r.node.apply(op, shape)
+}
+
+// Apply makes an operation in r, as the function [Apply] does, of x and an element of its type with the given bit pattern, which
+// is broadcast by strides of 0.
+func (r *RoomConst) Apply(op *ops.Op, x Edge, bits uint64, strides []int) *Node {
+	r.constant.begin(kindConst, x.Node.Device, x.Node.DType, nil)
+	r.constant.bits = bits
+	r.layout = backend.Layout{Shape: x.Layout.Shape, Strides: strides}
+	return r.Room2.Apply(op, x.Layout.Shape, x, Edge{&r.constant, &r.layout})
 }
 
 // newNode returns a node on in, which it copies, and counts it as a reader of them.
@@ -160,31 +177,52 @@ func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *N
 
 // nodeOn returns a node on in, which it copies.
 func nodeOn(in []Edge) *Node {
+	var n *Node
 	switch len(in) {
 	case 0:
 		return new(Node)
 	case 1:
-		return new(Room1).Node(in)
+		r := new(Room1)
+		r.node.in = r.ins[:]
+		n = &r.node
 	case 2:
-		return new(Room2).Node(in)
+		r := new(Room2)
+		r.node.in = r.ins[:]
+		n = &r.node
 	case 3:
-		return new(Room3).Node(in)
+		r := new(Room3)
+		r.node.in = r.ins[:]
+		n = &r.node
+	default:
+		n = &Node{in: make([]Edge, len(in))}
 	}
-	return &Node{in: append([]Edge(nil), in...)}
+	copy(n.in, in)
+	return n
 }
 
-// begin makes n, which has its inputs, a node and counts it as a reader of them.
+// begin makes n, which has its inputs, a node and counts it as a reader of them: of all, unless none of them is still to be
+// computed or a variable, as of others nobody asks.
 func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
 	n.Device, n.DType, n.kind = d, t, k
 	for i := range n.in {
 		m := n.in[i].Node
-		m.readers.Add(1)
+		n.counted = n.counted || m.kind == kindUpdate || !m.Computed()
 		if n.Layout == nil && sameSlice(m.Layout.Shape, shape) {
 			n.Layout = m.Layout
 		}
 	}
 	if n.Layout == nil {
 		n.Layout = dense(shape)
+	}
+	if n.counted {
+		n.addToReaders(1)
+	}
+}
+
+// addToReaders counts n as a reader of its inputs, or as one less.
+func (n *Node) addToReaders(count int32) {
+	for i := range n.in {
+		n.in[i].Node.readers.Add(count)
 	}
 }
 
@@ -236,9 +274,11 @@ func Index(d *Device, t ops.DType, n int) *Node {
 	return newNode(kindIndex, d, t, backend.Shape{n})
 }
 
-// ApplyAt makes n, that of a Room, an elementwise operation. The inputs have the types that [ops.Op.Infer] asks for, and
-// layouts of the given shape.
-func ApplyAt(n *Node, op *ops.Op, shape backend.Shape) {
+// Apply returns an elementwise operation. The inputs have the types that [ops.Op.Infer] asks for, and layouts of the given shape.
+func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node { return nodeOn(in).apply(op, shape) }
+
+// apply makes n, which has its inputs, an elementwise operation.
+func (n *Node) apply(op *ops.Op, shape backend.Shape) *Node {
 	last := n.in[len(n.in)-1].Node
 	t := last.DType
 	if op.Rule.ToBool {
@@ -246,12 +286,6 @@ func ApplyAt(n *Node, op *ops.Op, shape backend.Shape) {
 	}
 	n.begin(kindApply, last.Device, t, shape)
 	n.op = op
-}
-
-// Apply returns an elementwise operation, as ApplyAt makes it.
-func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node {
-	n := nodeOn(in)
-	ApplyAt(n, op, shape)
 	return n
 }
 

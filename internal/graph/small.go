@@ -170,7 +170,7 @@ func (s *small) source(n *Node) []byte {
 		return nil
 	}
 	if b := n.mem.Load(); b != nil {
-		return b.bytes(s.d)
+		return b.data
 	}
 	switch size := n.DType.Size(); n.kind {
 	case kindConst:

@@ -9,8 +9,8 @@ import (
 
 // A storage is the memory of a result. The collector gives it back once no node holds it.
 type storage struct {
-	buf  backend.Buffer // nil as long as no kernel has read what was computed without a plan
-	data []byte         // which is here
+	buf  backend.Buffer // nil as long as no kernel has read what was computed without a plan, and data has it
+	data []byte         // the same, where it is the program's own
 
 	// pins counts those who use the memory at the moment, outside the lock of the device: it is neither
 	// given back nor written over meanwhile.
@@ -20,9 +20,12 @@ type storage struct {
 	cleanup  runtime.Cleanup // gives buf back
 }
 
-// newStorage returns a storage of buf that gives it back when it is reached no more.
-func newStorage(buf backend.Buffer) *storage {
+// newStorage returns a storage of buf, of device d, that gives it back when it is reached no more.
+func newStorage(d *Device, buf backend.Buffer) *storage {
 	s := &storage{buf: buf}
+	if d.applier != nil {
+		s.data, _ = d.applier.Bytes(buf)
+	}
 	if d, ok := buf.(backend.Dropper); ok {
 		if drop := d.OnDrop(); drop != nil {
 			s.cleanup = runtime.AddCleanup(s, func(drop func()) { drop() }, drop)
@@ -39,18 +42,6 @@ func (s *storage) buffer(d *Device) backend.Buffer {
 		s.buf = d.host.Wrap(s.data)
 	}
 	return s.buf
-}
-
-// bytes returns the memory where it is the program's own, or nil if it can be had no more. The caller holds the lock of d.
-func (s *storage) bytes(d *Device) []byte {
-	if s.buf == nil {
-		return s.data
-	}
-	data, err := d.host.Bytes(s.buf)
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 // unpin ends a use; the caller holds the lock of the device.
