@@ -274,13 +274,28 @@ func commonShape(op string, in []operand) (backend.Shape, *Tensor) {
 		s := in[i+1].shape()
 		switch {
 		case len(s) == 0 || shape.Equal(s):
-		case len(shape) == 0:
+		case len(shape) == 0 || stretches(shape, s):
 			shape = s
+		case stretches(s, shape):
 		default:
 			return broadcastAll(op, in)
 		}
 	}
 	return shape, nil
+}
+
+// stretches reports whether shape s broadcasts to t.
+func stretches(s, t backend.Shape) bool {
+	off := len(t) - len(s)
+	if off < 0 {
+		return false
+	}
+	for i, d := range s {
+		if d != 1 && d != t[off+i] {
+			return false
+		}
+	}
+	return true
 }
 
 func broadcastAll(op string, in []operand) (backend.Shape, *Tensor) {
@@ -308,10 +323,29 @@ func (x *operand) edge(dev *Device, d DType, shape backend.Shape) graph.Edge {
 		e = graph.Of(graph.Cast(d, e))
 	}
 	if !e.Layout.Shape.Equal(shape) {
-		l, _ := e.Layout.BroadcastTo(shape) // commonShape has checked it
-		e.Layout = &l
+		e.Layout = stretched(e.Layout, shape)
 	}
 	return e
+}
+
+// stretched returns l broadcast to shape, which it suits.
+func stretched(l *backend.Layout, shape backend.Shape) *backend.Layout {
+	r := new(struct { // one piece of memory instead of two
+		backend.Layout
+		strides [fewAxes]int
+	})
+	r.Shape, r.Offset = shape, l.Offset
+	if r.Strides = r.strides[:]; len(shape) > fewAxes {
+		r.Strides = make([]int, len(shape))
+	}
+	r.Strides = r.Strides[:len(shape):len(shape)]
+	off := len(shape) - len(l.Shape)
+	for i, d := range l.Shape {
+		if d != 1 {
+			r.Strides[off+i] = l.Strides[i]
+		}
+	}
+	return &r.Layout
 }
 
 // Cast returns t's elements converted to type d. Integers wrap around; a float becomes the nearest

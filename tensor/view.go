@@ -12,12 +12,33 @@ func (t *Tensor) seen(op string, l backend.Layout, err error) *Tensor {
 	if err != nil {
 		return failWith(op, err, t)
 	}
-	v := &struct {
-		Tensor
-		layout backend.Layout
-	}{layout: l}
-	v.dev, v.node, v.Tensor.layout = t.dev, t.node, &v.layout
-	return &v.Tensor
+	v := &struct { // one piece of memory instead of two
+		t Tensor
+		l backend.Layout
+	}{l: l}
+	v.t = Tensor{dev: t.dev, node: t.node, layout: &v.l}
+	return &v.t
+}
+
+// fewAxes is how many axes a layout may have to be in one piece of memory with what it is for.
+const fewAxes = 4
+
+// A view is a tensor in one piece of memory with its layout.
+type view struct {
+	t              Tensor
+	l              backend.Layout
+	shape, strides [fewAxes]int
+}
+
+// newView returns a view of t with room for the extents and strides, all 0, of n axes.
+func newView(t *Tensor, n int) *view {
+	v := new(view)
+	if v.l = (backend.Layout{Shape: v.shape[:], Strides: v.strides[:], Offset: t.layout.Offset}); n > fewAxes {
+		v.l.Shape, v.l.Strides = make(backend.Shape, n), make([]int, n)
+	}
+	v.l.Shape, v.l.Strides = v.l.Shape[:n:n], v.l.Strides[:n:n]
+	v.t = Tensor{dev: t.dev, node: t.node, layout: &v.l}
+	return v
 }
 
 // Reshape returns t's elements, in row-major order, under another shape of as many elements. One extent
@@ -197,7 +218,8 @@ func (t *Tensor) Unsqueeze(axes ...int) *Tensor {
 	if !ok {
 		return t
 	}
-	shape := make(backend.Shape, t.Rank()+len(axes))
+	v := newView(t, t.Rank()+len(axes))
+	shape := v.l.Shape
 	for i := range shape {
 		shape[i] = -1
 	}
@@ -211,15 +233,14 @@ func (t *Tensor) Unsqueeze(axes ...int) *Tensor {
 		}
 		shape[i] = 1
 	}
-	l := backend.Layout{Shape: shape, Strides: make([]int, len(shape)), Offset: t.layout.Offset}
 	k := 0
 	for i, d := range shape {
 		if d < 0 {
-			shape[i], l.Strides[i] = t.layout.Shape[k], t.layout.Strides[k]
+			shape[i], v.l.Strides[i] = t.layout.Shape[k], t.layout.Strides[k]
 			k++
 		}
 	}
-	return t.seen("unsqueeze", l, nil)
+	return &v.t
 }
 
 // Diagonal returns the diagonal of axes a and b as a new last axis: the elements whose index along b is
