@@ -141,7 +141,7 @@ func quickRowsCase(t *testing.T, e ops.Expr, rows, c, gap int) {
 
 // TestQuickSums holds the sums in assembly to float64 ones, for every length of a few steps, and looks at large elements.
 func TestQuickSums(t *testing.T) {
-	sets(t, func(t *testing.T, s asm.Set) {
+	loopSets(t, func(t *testing.T, s asm.Set) {
 		r := rand.New(rand.NewPCG(9, 10))
 		l := &s.Loops().Rows
 		for n := 1; n < 300; n++ {

@@ -93,6 +93,10 @@ func quickKeys[Q quickKey, E stored](s *sorter, q *asm.Sort, keys []Q, row []E) 
 		return q.FloatKeys(unsafe.Pointer(&keys[0]), unsafe.Pointer(&row[0]), len(row), s.order.flip()) != 0
 	}
 	flip := s.order.flipInts()
+	if flip == 0 {
+		copy(vec[E](unsafe.Pointer(&keys[0]), len(keys)), row)
+		return false
+	}
 	for i, x := range row {
 		keys[i] = Q(x ^ E(flip))
 	}
@@ -106,6 +110,10 @@ func elementsOfQuick[Q quickKey, E stored](s *sorter, q *asm.Sort, row []E, keys
 		return
 	}
 	flip := s.order.flipInts()
+	if flip == 0 {
+		copy(row, vec[E](unsafe.Pointer(&keys[0]), len(keys)))
+		return
+	}
 	for i, k := range keys {
 		row[i] = E(k) ^ E(flip)
 	}
