@@ -52,14 +52,27 @@ func (w *workload) shape() backend.Shape {
 // randomOperand returns memory filled with numbers from -1 to 1, or whole ones from -100 to 100.
 func randomOperand(b *testing.B, e *engine, d ops.DType, shape backend.Shape) backend.Operand {
 	b.Helper()
-	buf, err := e.Alloc(shape.Len() * d.Size())
+	size := shape.Len() * d.Size()
+	if d.Quantized() {
+		size = d.Bytes(shape.Len())
+	}
+	buf, err := e.Alloc(size)
 	if err != nil {
 		b.Skip(err)
 	}
 	b.Cleanup(buf.Release)
 	rnd := rand.New(rand.NewPCG(1, uint64(shape.Len())))
 	chunk := make([]byte, 0, 1<<20)
-	for len(chunk) < cap(chunk) {
+	if d.Quantized() {
+		x := make([]float32, cap(chunk))
+		for i := range x {
+			x[i] = float32(2*rnd.Float64() - 1)
+		}
+		if chunk, err = d.Quantize(x); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for !d.Quantized() && len(chunk) < cap(chunk) {
 		v := 2*rnd.Float64() - 1
 		if !d.IsFloat() {
 			v = math.Round(100 * v)
@@ -141,6 +154,13 @@ func workloads() (list []workload) {
 					name: fmt.Sprintf("rows %d %s turned=%t", m, weights, turned), d: ops.Float32, weights: weights, batch: 1, m: m, n: 4096, k: 4096, turned: turned,
 				})
 			}
+		}
+	}
+	for _, m := range []int{1, 2, 4, 8, 32} {
+		for _, weights := range []ops.DType{ops.Q8_0, ops.Q4_0, ops.Q4_1} {
+			list = append(list, workload{
+				name: fmt.Sprintf("rows %d %s", m, weights), d: ops.Float32, weights: weights, batch: 1, m: m, n: 4096, k: 4096, turned: true,
+			})
 		}
 	}
 	plain := func(groups, pad, stride int) *backend.Conv {
@@ -231,7 +251,7 @@ func (w *workload) time(b *testing.B, e *engine, h *heater, s prepared, c choice
 		}
 	}
 	run() // compiles
-	h.heat(b, e, 60*time.Millisecond)
+	h.heat(b, e, 300*time.Millisecond)
 	var mu sync.Mutex
 	var spans []backend.Span
 	stop := backend.Trace(func(s backend.Span) {
@@ -285,6 +305,28 @@ func BenchmarkLines(b *testing.B) {
 						})
 					}
 				}
+			}
+		})
+	}
+}
+
+// BenchmarkPacked tries how products of few rows with quantised columns are shared out.
+func BenchmarkPacked(b *testing.B) {
+	e := openTest(b)
+	h := newHeater(b, e)
+	for _, w := range workloads() {
+		if !w.weights.Quantized() || w.m > fewRows {
+			continue
+		}
+		b.Run(w.name, func(b *testing.B) {
+			s := w.prepare(b, e)
+			for _, c := range []packed{packedOne, packedShort, packedTwo, packedMany, {columns: 32, along: 16, each: 1, blocks: 8}, {columns: 8, along: 16, each: 2, blocks: 2}, {columns: 16, along: 8, each: 2, blocks: 2}} {
+				if c.rows = w.m; c.memory() > int(e.info.Limits.WorkgroupMemory) {
+					continue
+				}
+				b.Run(fmt.Sprintf("%d columns, each %d, %d along, %d blocks", c.columns, c.each, c.along, c.blocks), func(b *testing.B) {
+					w.time(b, e, h, s, choice{packed: c}.sized(s.p))
+				})
 			}
 		})
 	}

@@ -77,6 +77,9 @@ func (p *product) across(list []backend.Operand, left bool) bool {
 func (e *engine) launchProduct(p *product, c choice, key []byte) error {
 	k := newProductKernel(p, c)
 	k.unpack = e.unpacks
+	for i := range k.slots {
+		k.slots[i].unpack = e.unpacks
+	}
 	total := c.groups(p)
 	grid := e.grid(total)
 	k.parameters(total, int(grid[0]))
@@ -89,7 +92,7 @@ func (e *engine) launchProduct(p *product, c choice, key []byte) error {
 
 func newProductKernel(p *product, c choice) *productKernel {
 	k := &productKernel{p: p, choice: c, sum: summed(p.acc), sliced: c.slices > 1}
-	k.sides[0] = factor{name: "a", e: p.a, lanes: 4, across: c.line.rows > 0 || p.across(p.left, true)}
+	k.sides[0] = factor{name: "a", e: p.a, lanes: 4, across: c.line.rows > 0 || c.packed.rows > 0 || p.across(p.left, true)}
 	k.sides[1] = factor{name: "b", e: p.b, lanes: 4, first: len(p.left), across: p.across(p.right, false)}
 	if c.direct > 0 {
 		k.sides[0].across, k.sides[0].lanes, k.sides[1].across = true, 1, false
@@ -121,6 +124,10 @@ func newProductKernel(p *product, c choice) *productKernel {
 	}
 	if c.direct == 0 {
 		k.pairs()
+	}
+	if c.packed.rows > 0 {
+		s := &k.slots[k.packedSlot()]
+		s.wide = s.quant.Bytes(c.packed.unit())%16 == 0
 	}
 	for i := range k.sides {
 		k.sides[i].raw = c.tile.rows > 0 && k.halves(&k.sides[i])
@@ -165,7 +172,7 @@ func (k *productKernel) parameters(total, columns int) {
 // appendKey appends what tells variants of one MatMul apart.
 func (k *productKernel) appendKey(b []byte) []byte {
 	b = append(b, byte(len(k.p.batch)), byte(len(k.block.words)), byte(k.line.rows), byte(k.line.columns), byte(k.line.each), byte(k.line.steps), byte(k.mask), flag(k.sliced), byte(k.direct))
-	for _, n := range []int{k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
+	for _, n := range []int{k.packed.rows, k.packed.columns, k.packed.along, k.packed.each, k.packed.blocks, k.tile.rows, k.tile.columns, k.depth, k.tile.m, k.tile.n} {
 		b = append(b, byte(n), byte(n>>8))
 	}
 	b = append(b, byte(len(k.p.out[0].Layout.Shape)), byte(k.tile.loop), flag(k.tile.unroll), flag(k.sides[0].across), flag(k.sides[1].across))
@@ -184,6 +191,8 @@ func (k *productKernel) source() (source, error) {
 	switch {
 	case k.direct > 0:
 		k.writeDirect(&t)
+	case k.packed.rows > 0:
+		shared = k.writePacked(&t)
 	case k.line.rows > 0:
 		shared = k.writeLine(&t)
 	default:
@@ -253,6 +262,9 @@ func (k *productKernel) writeLoad(t *text, f *factor) error {
 			fmt.Fprintf(&formals, "i%d: u32, ", n)
 		}
 		fmt.Fprintf(&found, "at_%d(%s), ", n, k.coordinates())
+	}
+	if k.packed.rows > 0 && f == &k.sides[1] {
+		return nil // its words are read as they are
 	}
 	t.line("fn take_%s(%sk: u32) -> %s {", f.name, &formals, of)
 	b := newBody(f.e, f.lanes, k.constWord)

@@ -72,19 +72,19 @@ func (k *productKernel) writeLine(t *text) int {
 		t.line("parts[thread + %du] = parts[thread + %du] + c%d;", i*half, i*half, i)
 	}
 	t.line("}\nworkgroupBarrier();")
-	k.combine(t, "thread", half, columns, 1, half)
+	k.combine(t, "thread", half, columns, k.line.rows, half)
 	t.line("if (thread < %du) {", k.line.rows*columns)
 	t.line("let row = thread / %du;\nlet at = thread %% %du;", columns, columns)
 	t.line("finish(%srow, (tile * %du + at) * 4u, parts[row * %du + at]);\n}\n}", k.arguments(), columns, half)
 	return k.line.rows * half * quadSize(k.sum)
 }
 
-// combine prints a tree of sums over parts, in which the sums of a thread, each for every row, are pitch apart, of threads
-// numbered by lane, less than span: those that are equal modulo least are added up.
-func (k *productKernel) combine(t *text, lane string, span, least, each, pitch int) {
+// combine prints a tree of sums over parts, in which the sums of a thread are pitch apart, of threads numbered by lane, less
+// than span: those that are equal modulo least are added up.
+func (k *productKernel) combine(t *text, lane string, span, least, sums, pitch int) {
 	t.line("for (var s = %du; s >= %du; s = s / 2u) {", span/2, least)
 	t.line("if (%s < s) {", lane)
-	t.line("for (var i = thread; i < %du; i += %du) { parts[i] = parts[i] + parts[i + s]; }\n}", k.line.rows*each*pitch, pitch)
+	t.line("for (var i = thread; i < %du; i += %du) { parts[i] = parts[i] + parts[i + s]; }\n}", sums*pitch, pitch)
 	t.line("workgroupBarrier();\n}")
 }
 
@@ -120,7 +120,7 @@ func (k *productKernel) writeDots(t *text) int {
 		t.line("parts[thread + %du] = c%d[0] + c%d[1] + (c%d[2] + c%d[3]);", i*lineThreads, i, i, i, i)
 	}
 	t.line("workgroupBarrier();\nlet lane = thread %% %du;", span)
-	k.combine(t, "lane", span, 1, each, lineThreads)
+	k.combine(t, "lane", span, 1, rows*each, lineThreads)
 	t.line("if (thread < %du) {", rows*k.line.columns)
 	t.line("let at = thread %% %du * 4u;\nlet row = thread / %du;", k.line.columns, k.line.columns)
 	t.line("let base = row * %du + at * %du;", each*lineThreads, span/each)

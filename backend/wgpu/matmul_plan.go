@@ -78,11 +78,12 @@ var (
 	lineShort  = line{columns: 2, each: 2, steps: 2} // and with few
 )
 
-// A choice is a kernel for a product: a tile, a line if that has rows, or where direct is not 0 one in which each thread
-// computes four elements alone, and a workgroup that many rows of them.
+// A choice is a kernel for a product: a tile, a line or a packed if that has rows, or where direct is not 0 one in which each
+// thread computes four elements alone, and a workgroup that many rows of them.
 type choice struct {
 	tile   tile
 	line   line
+	packed packed
 	direct int
 	plain  bool // see domain
 
@@ -122,11 +123,14 @@ const (
 // plan chooses the kernel for a product by its sizes.
 func (e *engine) plan(p *product) choice {
 	var c choice
+	few, packs := e.pickPacked(p)
 	switch {
 	case e.info.Type == driver.Software && p.batch.Len()*p.m*p.n*p.k < directWork:
 		c.direct, c.plain = directRows(p), true
 	case p.k <= directDepth && (p.m*p.n < directSize || p.m <= fewRows):
 		c.direct = directRows(p)
+	case p.m <= fewRows && packs && e.info.Type != driver.Software: // which takes long to compile it
+		c.packed = few
 	case p.m <= fewRows && p.acc != ops.Int64:
 		c.line = e.pickLine(p)
 	case e.info.VendorID == nvidia:
@@ -136,7 +140,7 @@ func (e *engine) plan(p *product) choice {
 		c.tile = e.pickTile(p)
 	}
 	busy := busyGroups
-	if c.line.rows > 0 {
+	if c.line.rows+c.packed.rows > 0 {
 		busy = busyLines
 	}
 	if groups := c.groups(p); groups < busy && e.info.Type != driver.Software {
@@ -197,6 +201,9 @@ func (c choice) sized(p *product) choice {
 	switch {
 	case c.direct > 0:
 		c.depth = 1
+	case c.packed.rows > 0:
+		c.depth = c.packed.along * c.packed.unit()
+		most *= c.depth
 	case c.line.rows > 0:
 		c.depth = lineThreads / c.line.columns * c.line.steps
 		if p.across(p.right, false) {
@@ -224,6 +231,8 @@ func (c choice) height() int {
 	switch {
 	case c.direct > 0:
 		return c.direct
+	case c.packed.rows > 0:
+		return c.packed.rows
 	case c.line.rows > 0:
 		return c.line.rows
 	}
@@ -234,6 +243,8 @@ func (c choice) width() int {
 	switch {
 	case c.direct > 0:
 		return 4 * directThreads / c.direct
+	case c.packed.rows > 0:
+		return c.packed.width()
 	case c.line.rows > 0:
 		return 4 * c.line.columns
 	}

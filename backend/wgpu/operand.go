@@ -37,7 +37,8 @@ type slot struct {
 	write  bool
 	atomic bool // bound as atomic<u32>
 
-	quant ops.DType // the quantised type of what is in it, else 0
+	quant  ops.DType // the quantised type of what is in it, else 0
+	unpack bool      // of its scales by the device's own conversion: see reader
 }
 
 // A domain is what a kernel loops over, with neighbouring axes merged where all operands allow it: the
@@ -106,7 +107,7 @@ func (d *domain) classify(o backend.Operand, l backend.Layout) access {
 		a.mode = modeOne
 	case l.Strides[last] == 0:
 		a.mode = modeSplat
-	case l.Strides[last] == 1 && o.Buf != nil && aligned(l) && !o.DType.Quantized():
+	case l.Strides[last] == 1 && o.Buf != nil && aligned(l):
 		a.mode = modeVector
 	case d.turned > 0 && l.Strides[d.turned-1] == 1 && o.Buf != nil && alignedAlong(l, d.turned-1) && !o.DType.Quantized():
 		a.mode = modeTurned

@@ -95,8 +95,8 @@ func declare(t *text, slots []slot, args int) {
 	t.line("@group(0) @binding(%d) var<uniform> p: Params;", len(slots))
 	declareZeros(t, args)
 	for i, s := range slots {
-		if s.quant != 0 {
-			declareQuantized(t, i, s.quant)
+		if s.quant != 0 && !s.wide {
+			declareQuantized(t, i, &slots[i])
 		}
 	}
 }

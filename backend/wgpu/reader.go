@@ -56,6 +56,12 @@ func (r reader) load(t *text, k int, d ops.DType, lane int) string {
 		return r.element(a.slot, d, r.index(k, lane))
 	}
 	i, w := r.at(k), fmt.Sprintf("w%d%s", k, r.tag)
+	if r.slots[a.slot].quant != 0 {
+		if lane == 0 {
+			t.line("let %s = dequantize_quad%d(%s);", w, a.slot, i)
+		}
+		return fmt.Sprintf("%s.%c", w, "xyzw"[lane])
+	}
 	perWord := 4 / d.Size() // of elements; 0 for 8 bytes
 	switch {
 	case d.Size() == 8:
