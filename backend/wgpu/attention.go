@@ -23,8 +23,8 @@ type attending struct {
 var operandNames = [...]string{"query", "key", "value", "mask"}
 
 // lowerAttention records an attention: a kernel writes the sums as float32, into the result itself where that is what the
-// step wants, else for another that computes what comes after. Blocks of queries are computed by attendTiles, a few
-// queries by attendLines.
+// step wants, else for another that computes what comes after. Blocks of queries are computed by attendBlocks or
+// attendTiles, a few queries by attendLines.
 func (e *engine) lowerAttention(s *backend.Step, k *backend.Attention) error {
 	if s.Shape.Len() == 0 {
 		return nil
@@ -44,6 +44,8 @@ func (e *engine) lowerAttention(s *backend.Step, k *backend.Attention) error {
 	var err error
 	if c := a.pickLine(); a.m < fewQueries && c.memory(a.depth) <= int(e.info.Limits.WorkgroupMemory) {
 		err = a.attendLines(c)
+	} else if c, ok := a.pickBlock(); ok {
+		err = a.attendBlocks(c)
 	} else {
 		err = a.attendTiles(a.pickTile())
 	}

@@ -91,6 +91,9 @@ func TestAttentionPresets(t *testing.T) {
 			},
 				func(a *attending) error { return a.attendTiles(tile) })
 		}
+		for _, block := range []attendBlock{{down: 8, across: 8}, {down: 2, across: 4}, {down: 8, across: 16}, {down: 8, across: 32}, {down: 4, across: 32}} {
+			try(block, block.fits, func(a *attending) error { return a.attendBlocks(block) })
+		}
 		for _, line := range []attendLine{{queries: 1, span: 128}, {queries: 1, span: 256, shuffle: true}, {queries: 4, span: 128, shuffle: true}} {
 			try(line, func(a *attending) bool { return line.memory(a.depth) <= most && (!line.shuffle || e.subgroup >= 8) },
 				func(a *attending) error { return a.attendLines(line) })

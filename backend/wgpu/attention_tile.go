@@ -106,20 +106,26 @@ func (a *attending) attendTiles(c attendTile) error {
 	if c.shuffle {
 		k.teams = a.e.subgroup
 	}
-	to := len(k.slots)
-	k.array("to", a.to.Buf.(*buffer), true)
-	k.slots[to].wide = a.width%4 == 0 && a.to.Layout.Offset%4 == 0
-	k.param("to_offset", a.to.Layout.Offset)
+	wide := a.result(k)
 	k.param("blocks", blocks)
 	k.param("tiles", tiles)
 	units := a.rows * tiles * blocks
 	k.param("units", units)
-	w := attendWriter{attending: a, tile: c, quads: quads, wide: k.slots[to].wide, ragged: a.depth%c.slice != 0}
+	w := attendWriter{attending: a, tile: c, quads: quads, wide: wide, ragged: a.depth%c.slice != 0}
 	deep := 0
 	if c.keep {
 		deep = ceil(a.depth, c.slice)
 	}
 	return k.run(units, fmt.Sprint(a.variant(), c, deep, quads, w.wide, w.ragged), func() string { return a.complete(k, w.text()) })
+}
+
+// result binds the memory of the result, and reports whether it is stored four elements at a time.
+func (a *attending) result(k *wordKernel) (wide bool) {
+	wide = a.width%4 == 0 && a.to.Layout.Offset%4 == 0
+	k.array("to", a.to.Buf.(*buffer), true)
+	k.slots[len(k.slots)-1].wide = wide
+	k.param("to_offset", a.to.Layout.Offset)
+	return wide
 }
 
 // quads reports which of queries, keys and values are read four elements at a time, and binds them so.
@@ -151,19 +157,12 @@ type attendWriter struct {
 func (w *attendWriter) text() string {
 	c := w.tile
 	slices, weights, all := c.parts(w.depth)
-	base, edge := "", "first + BKu > $n. || (CAUSAL && first + BKu + $m. > $n. + tile * BQu + 1u)"
-	if w.kernel.Mask == 0 {
-		base = "let mask_base = 0u;"
-	} else {
-		edge = "true"
-	}
 	found := ""
 	if !c.shuffle {
 		found = fmt.Sprintf("var<workgroup> found: array<vec4<f32>, %d>;", c.across*c.queries()/4)
 	}
 	code := strings.NewReplacer(
-		"MASKED", strings.ReplaceAll(w.masked(" * LOG2E_"), "(mask_base, q, n)", "(mask_base, min(q, $m. - 1u), n)"), "FOUND", found, "STORE", w.store(), "LOADERS", w.loaders(), "NOMASK", base, "EDGE", edge, "QUERIES", w.queries(),
-		"SUMS", w.declare("sum", c.w)+w.rows("var most$r = vec4<f32>(-1e38);\nvar mine$r = vec4<f32>();"), "SCORES", w.declare("score", c.n),
+		"COMMON", w.common(), "FOUND", found, "NOMASK", w.noMask(), "EDGE", w.edge(), "END", attendEnd, "QUERIES", w.queries(), "SUMS", w.sums(), "SCORES", w.declare("score", c.n),
 		"KEYS", w.keys(), "DOT", w.product("score", c.n), "ADJUST", w.adjust(),
 		"EXCHANGE", w.exchange(), "WEIGH", w.weigh(), "FADE", w.fade(), "VALUES", w.values(), "TOTAL", w.total(), "RESULTS", w.results(),
 	).Replace(attendText)
@@ -172,6 +171,32 @@ func (w *attendWriter) text() string {
 		"SLICE", fmt.Sprint(c.slice), "STEPS", fmt.Sprint(c.unroll), "ROWS", fmt.Sprint(c.values),
 		"BQ", fmt.Sprint(c.queries()), "BK", fmt.Sprint(c.keys()), "BW", fmt.Sprint(c.columns()),
 		"DOWN", fmt.Sprint(c.down), "ACROSS", fmt.Sprint(c.across)).Replace(code)
+}
+
+// common prints the functions of a kernel.
+func (w *attendWriter) common() string {
+	masked := strings.ReplaceAll(w.masked(" * LOG2E_"), "(mask_base, q, n)", "(mask_base, min(q, $m. - 1u), n)")
+	return strings.NewReplacer("MASKED", masked, "STORE", w.store(), "LOADERS", w.loaders()).Replace(attendFunctions)
+}
+
+// edge returns the condition under which scores of a block of keys may be excluded.
+func (w *attendWriter) edge() string {
+	if w.kernel.Mask != 0 {
+		return "true"
+	}
+	return "first + BKu > $n. || (CAUSAL && first + BKu + $m. > $n. + tile * BQu + 1u)"
+}
+
+func (w *attendWriter) noMask() string {
+	if w.kernel.Mask != 0 {
+		return ""
+	}
+	return "let mask_base = 0u;"
+}
+
+// sums prints the sums of a thread, and of its queries the greatest score so far and the sum of the thread's weights relative to it.
+func (w *attendWriter) sums() string {
+	return w.declare("sum", w.tile.w) + w.rows("var most$r = vec4<f32>(-1e38);\nvar mine$r = vec4<f32>();")
 }
 
 // loaders prints the functions that give four neighbouring elements of a row of an operand. Rows beyond the last are the last,
@@ -466,12 +491,11 @@ func (w *attendWriter) results() string {
 	return t.String()
 }
 
-// power is 2ˣ for x that is not positive, or NaN. A score of -1e38 or less counts for nothing.
-const attendText = `
+// power is 2ˣ for x that is not positive, or NaN. A score of -1e38 or less counts for nothing. odd is set once values that are not
+// finite have been seen where keys may be excluded.
+const attendFunctions = `
 FUNCTIONS
-var<workgroup> memory: array<array<vec4<f32>, LINE>, ALL>;
 var<workgroup> odd: atomic<u32>;
-FOUND
 fn power(x: vec4<f32>) -> vec4<f32> {
 	let nan = (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
 	return bitcast<vec4<f32>>(select(bitcast<vec4<u32>>(exp2(x)), bitcast<vec4<u32>>(x), nan));
@@ -488,6 +512,20 @@ fn adjust(score: vec4<f32>, q: u32, n: u32, mask_base: u32) -> vec4<f32> {
 }
 STORE
 LOADERS
+`
+
+// attendEnd finds where the keys end that a tile sees.
+const attendEnd = `var end = $n.;
+	if (CAUSAL) {
+		end = min(end, bitcast<u32>(max(bitcast<i32>(min(tile * BQu + BQu, $m.) + $n. - $m.), 0)));
+	}
+	if ($group >= $units.) { end = 0u; }
+	if (thread == 0u) { atomicStore(&odd, 0u); }`
+
+const attendText = `
+COMMON
+var<workgroup> memory: array<array<vec4<f32>, LINE>, ALL>;
+FOUND
 $main
 	let block = $group % $blocks.;
 	let b = $group / $blocks. / $tiles.;
@@ -497,12 +535,7 @@ $main
 	let across = thread % ACROSSu;
 	let down = thread / ACROSSu;
 	let q = tile * BQu + down * 4u;
-	var end = $n.;
-	if (CAUSAL) {
-		end = min(end, bitcast<u32>(max(bitcast<i32>(min(tile * BQu + BQu, $m.) + $n. - $m.), 0)));
-	}
-	if ($group >= $units.) { end = 0u; }
-	if (thread == 0u) { atomicStore(&odd, 0u); }
+	END
 	QUERIES
 	SUMS
 	for (var first = 0u; first < end; first += BKu) {

@@ -66,7 +66,7 @@ func deviceTime(b *testing.B, e *engine, out backend.Buffer, bytes, flops float6
 	took := once()
 	if e.info.Type != driver.Software {
 		times = int(min(max(10*time.Millisecond/max(took, time.Microsecond), 1), deviceRounds))
-		for begin := time.Now(); time.Since(begin) < 120*time.Millisecond; {
+		for begin := time.Now(); time.Since(begin) < 300*time.Millisecond; {
 			once()
 		}
 	}
@@ -159,7 +159,7 @@ func sized(small bool, n, less int) int {
 	return n
 }
 
-// BenchmarkDeviceAttention tries tiles on causal attention of 8·16 heads and 1,024 queries.
+// BenchmarkDeviceAttention tries blocks and tiles on causal attention of 8·16 heads and 1,024 queries.
 func BenchmarkDeviceAttention(b *testing.B) {
 	e, small := openDevice(b)
 	rows, n := sized(small, 128, 1), sized(small, 1024, 128)
@@ -186,9 +186,9 @@ func BenchmarkDeviceAttention(b *testing.B) {
 			if causal {
 				flops /= 2
 			}
-			for _, c := range attendCandidates(depth, causal) {
-				b.Run(fmt.Sprintf("%d, causal %t, %+v", depth, causal, c), func(b *testing.B) {
-					if !c.fits(newAttending(e, &s, kernel)) {
+			try := func(c any, fits bool, attend func(a *attending) error) {
+				b.Run(fmt.Sprintf("%d, causal %t, %T %+v", depth, causal, c, c), func(b *testing.B) {
+					if !fits {
 						b.Skip("more than there is")
 					}
 					deviceTime(b, e, to, 0, flops, func() error {
@@ -198,36 +198,18 @@ func BenchmarkDeviceAttention(b *testing.B) {
 						a := newAttending(e, &s, kernel)
 						a.to = s.Out[0]
 						defer a.release()
-						return a.attendTiles(c)
+						return attend(a)
 					})
 				})
 			}
+			a := newAttending(e, &s, kernel)
+			for _, c := range []attendBlock{{down: 8, across: 16}, {down: 16, across: 16}, {down: 8, across: 32}} {
+				try(c, c.fits(a), func(a *attending) error { return a.attendBlocks(c) })
+			}
+			for _, c := range []attendTile{attendLarge, attendMiddle, attendWide, attendSmall} {
+				try(c, c.fits(a), func(a *attending) error { return a.attendTiles(c) })
+			}
 		}
-	}
-}
-
-// attendCandidates are the tiles to try, beside the presets.
-func attendCandidates(depth int, causal bool) []attendTile {
-	switch {
-	case !causal:
-		return []attendTile{attendLarge, attendWide}
-	case depth > 64:
-		return []attendTile{
-			attendWide,
-			{down: 8, across: 16, m: 4, n: 4, w: 8, unroll: 16, slice: 32, values: 16, shuffle: true},
-			{down: 8, across: 16, m: 4, n: 4, w: 8, unroll: 16, slice: 64, values: 32, shuffle: true, keep: true},
-			{down: 16, across: 16, m: 4, n: 4, w: 8, unroll: 16, slice: 32, values: 16, shuffle: true},
-		}
-	}
-	return []attendTile{
-		attendLarge,
-		attendMiddle,
-		attendSmall,
-		{down: 16, across: 8, m: 4, n: 4, w: 8, unroll: 16, slice: 64, values: 32, keep: true, shuffle: true},
-		{down: 8, across: 16, m: 8, n: 4, w: 4, unroll: 16, slice: 32, values: 32, keep: true, shuffle: true},
-		{down: 16, across: 8, m: 4, n: 8, w: 8, unroll: 16, slice: 32, values: 32, keep: true},
-		{down: 16, across: 16, m: 4, n: 4, w: 4, unroll: 16, slice: 32, values: 32, keep: true, shuffle: true},
-		{down: 8, across: 8, m: 8, n: 8, w: 8, unroll: 16, slice: 32, values: 32, keep: true},
 	}
 }
 
