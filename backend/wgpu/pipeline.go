@@ -34,6 +34,8 @@ type source struct {
 	slots  []slot
 	args   int    // bytes of the Params binding
 	shared uint32 // bytes of workgroup memory
+
+	trusted bool // no index is beyond an array but of a slot, whatever the operands: see engine.trusts
 }
 
 // pipeline returns the pipeline under key, made from the source that write gives if it is new.
@@ -46,7 +48,7 @@ func (e *engine) pipeline(key []byte, write func() (source, error)) (*pipeline, 
 	if err != nil {
 		return nil, err
 	}
-	desc := driver.PipelineDesc{Label: src.label, WGSL: src.wgsl, WorkgroupMemory: src.shared}
+	desc := driver.PipelineDesc{Label: src.label, WGSL: src.wgsl, WorkgroupMemory: src.shared, Trusted: src.trusted && e.trusts}
 	signature := make([]byte, 0, len(src.slots)+1)
 	for _, s := range src.slots {
 		kind := driver.Read

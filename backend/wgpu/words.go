@@ -16,8 +16,9 @@ type wordKernel struct {
 	e       *engine
 	label   string
 	threads int
-	shared  int // words of workgroup memory
-	teams   int // threads of a subgroup, where the text uses what subgroups have: thread is then team * teams + lane
+	shared  int  // words of workgroup memory
+	teams   int  // threads of a subgroup, where the text uses what subgroups have: thread is then team * teams + lane
+	trusted bool // see source
 	slots   []slot
 	arrays  []string
 	params  []string
@@ -73,7 +74,7 @@ func (k *wordKernel) source(code string) source {
 	}
 	code = strings.NewReplacer(append(names, "$columns", word(len(k.params)-1))...).Replace(code)
 	t.WriteString(code)
-	return source{label: k.label, wgsl: shaders.Prelude(t.String()) + t.String(), slots: k.slots, args: args, shared: uint32(4 * k.shared)}
+	return source{label: k.label, wgsl: shaders.Prelude(t.String()) + t.String(), slots: k.slots, args: args, shared: uint32(4 * k.shared), trusted: k.trusted}
 }
 
 // element returns the expression of the element at a position of an array that holds elements of type d.

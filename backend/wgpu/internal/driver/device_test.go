@@ -57,6 +57,22 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// TestTrusted runs a kernel that is compiled without checks, again and again.
+func TestTrusted(t *testing.T) {
+	r := newRig(t, driver.Options{})
+	x := r.buffer("x", 256, driver.Storage)
+	for range 20 {
+		p := must(r.NewPipeline(driver.PipelineDesc{Label: "map.fill", WGSL: fillWGSL, Slots: fillSlots, Trusted: true}))(t)
+		r.submit(driver.Command{Op: driver.Clear, Dst: x, Size: 256},
+			driver.Command{Op: driver.Dispatch, Pipeline: p, Group: r.group(p, driver.Binding{Buffer: x}), Grid: [3]uint32{1, 1, 1}})
+		for i, b := range r.read(x, 0, 256) {
+			if want := byte(1 - min(i%4, 1)); b != want {
+				t.Fatalf("byte %d is %d, want %d", i, b, want)
+			}
+		}
+	}
+}
+
 // TestOrder checks that writes, copies, clears and dispatches take effect in order.
 func TestOrder(t *testing.T) {
 	r := newRig(t, driver.Options{})

@@ -76,9 +76,7 @@ func (n *webgpuDevice) newLayout(slots []Slot) (object, error) {
 }
 
 func (n *webgpuDevice) newPipeline(d PipelineDesc, layout object) (object, error) {
-	m, err := n.dev.TryCreateShaderModule(&wgpu.ShaderModuleDescriptor{
-		Label: d.Label, WGSLSource: &wgpu.ShaderSourceWGSL{Code: d.WGSL},
-	})
+	m, err := newModule(n.dev, &d)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +96,10 @@ func (n *webgpuDevice) newPipeline(d PipelineDesc, layout object) (object, error
 		return nil, err
 	}
 	return p, nil
+}
+
+func checkedModule(d *wgpu.Device, p *PipelineDesc) (*wgpu.ShaderModule, error) {
+	return d.TryCreateShaderModule(&wgpu.ShaderModuleDescriptor{Label: p.Label, WGSLSource: &wgpu.ShaderSourceWGSL{Code: p.WGSL}})
 }
 
 func (n *webgpuDevice) newGroup(label string, layout object, b []boundRange) (object, error) {

@@ -168,17 +168,20 @@ func TestShaderError(t *testing.T) {
 	before, _, _ := strings.Cut(text, "missing")
 	line := 1 + strings.Count(before, "\n")
 	col := len(before) - strings.LastIndexByte(before, '\n')
-	_, err := r.NewPipeline(driver.PipelineDesc{Label: "bad.kernel", Slots: fillSlots, WGSL: text})
-	var e *driver.ShaderError
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v", err)
+	for _, trusted := range []bool{false, true} {
+		_, err := r.NewPipeline(driver.PipelineDesc{Label: "bad.kernel", Slots: fillSlots, WGSL: text, Trusted: trusted})
+		var e *driver.ShaderError
+		if !errors.As(err, &e) {
+			t.Fatalf("got %v", err)
+		}
+		if e.Line != line || e.Col != col || !strings.Contains(e.Text, "missing") || !strings.Contains(err.Error(), "bad.kernel") {
+			t.Errorf("at %d:%d: %v", e.Line, e.Col, err)
+		}
+		if strings.Contains(err.Error(), "Validation Error") {
+			t.Errorf("the message has the library's frame: %v", err)
+		}
 	}
-	if e.Line != line || e.Col != col || !strings.Contains(e.Text, "missing") || !strings.Contains(err.Error(), "bad.kernel") {
-		t.Errorf("at %d:%d: %v", e.Line, e.Col, err)
-	}
-	if strings.Contains(err.Error(), "Validation Error") {
-		t.Errorf("the message has the library's frame: %v", err)
-	}
+	r.works(t)
 }
 
 // TestOtherDevice hands the handles of one device to another.

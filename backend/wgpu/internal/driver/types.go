@@ -148,6 +148,11 @@ type PipelineDesc struct {
 	// WorkgroupMemory is the bytes of var<workgroup> that the text declares.
 	// No compiler checks it, so the caller counts and NewPipeline compares.
 	WorkgroupMemory uint32
+
+	// Trusted says that the text has no index beyond an array but of a storage buffer, and no loop without end: it may then be
+	// compiled without checks of them, where the binding can. Storage buffers are left to the GPU's driver, so it is for devices
+	// whose driver checks them.
+	Trusted bool
 }
 
 // Binding is a range of a buffer, bound to a slot. Size 0 means to the end.
