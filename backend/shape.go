@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 )
 
@@ -61,10 +62,12 @@ func (s Shape) Check() error {
 		case d < 0:
 			return fmt.Errorf("shape %v: extent %d of axis %d: %w", s, d, i, ErrShape)
 		case d == 0: // does not excuse the others: strides are products of them
-		case n > math.MaxInt/widest/d:
-			return fmt.Errorf("shape %v: more elements than an int counts: %w", s, ErrShape)
 		default:
-			n *= d
+			hi, lo := bits.Mul(uint(n), uint(d)) // a division would take longer, for each operand of each kernel
+			if hi != 0 || lo > math.MaxInt/widest {
+				return fmt.Errorf("shape %v: more elements than an int counts: %w", s, ErrShape)
+			}
+			n = int(lo)
 		}
 	}
 	return nil

@@ -28,10 +28,10 @@ func domains(layouts []backend.Layout, first int) [][]backend.Layout {
 	return tiles(ordered, across)
 }
 
-// alike reports whether all layouts are dense, or one element for all: then any order is that of memory.
-func alike(layouts []backend.Layout) bool {
-	for _, l := range layouts {
-		if !l.IsDense() && varies(l, 0) {
+// alike reports whether all operands are dense, or one element for all: then any order is that of memory.
+func alike(operands []operand) bool {
+	for i := range operands {
+		if l := operands[i].layout; !l.IsDense() && varies(l, 0) {
 			return false
 		}
 	}

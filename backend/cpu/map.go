@@ -19,10 +19,10 @@ func (j *job) runMap(k *backend.Map) error {
 	if err != nil {
 		return err
 	}
-	layouts := j.operandLayouts()
-	if alike(layouts) {
-		return j.mapDomain(p, layouts)
+	if alike(j.operands) {
+		return j.mapDomain(p, nil)
 	}
+	layouts := j.operandLayouts()
 	if isCopy(p.expr) {
 		if done, err := j.transpose(layouts[0], layouts[1]); done {
 			return err
@@ -36,10 +36,18 @@ func (j *job) runMap(k *backend.Map) error {
 	return nil
 }
 
-// mapDomain runs p over the domain of layouts, those of the operands, in its row-major order.
+// mapDomain runs p over a domain in its row-major order. The operands have the given layouts there, or for nil their own.
 func (j *job) mapDomain(p *program, layouts []backend.Layout) error {
-	j.sources = resize(j.sources, len(layouts))
-	for i, l := range layouts {
+	n := j.step.Shape.Len()
+	if layouts != nil {
+		n = layouts[0].Len()
+	}
+	j.sources = resize(j.sources, len(j.operands))
+	for i := range j.operands {
+		l := j.operands[i].layout
+		if layouts != nil {
+			l = layouts[i]
+		}
 		if err := j.sources[i].set(&j.operands[i], l); err != nil {
 			return err
 		}
@@ -48,7 +56,6 @@ func (j *job) mapDomain(p *program, layouts []backend.Layout) error {
 	if err := j.binding.set(p, in, out, j.step.Consts); err != nil {
 		return err
 	}
-	n := layouts[0].Len()
 	if isCopy(p.expr) {
 		return j.parallel(n, grain, j.copyRange)
 	}
