@@ -54,7 +54,7 @@ func Data[T Elem](ctx context.Context, t *Tensor) ([]T, error) {
 	if err := t.roomToRead("data"); err != nil {
 		return nil, err
 	}
-	data := hostmem.Make[T](t.layout.Len())
+	data := hostmem.Make[T](t.layout.Shape.Len())
 	if len(data) == 0 {
 		return data, nil
 	}
@@ -71,7 +71,7 @@ func Item[T Elem](ctx context.Context, t *Tensor) (v T, err error) {
 	if err != nil {
 		return v, err
 	}
-	if n := t.layout.Len(); n != 1 {
+	if n := t.layout.Shape.Len(); n != 1 {
 		return v, fail("item", ErrShape, fmt.Sprintf("has %d elements, not one", n), t).err
 	}
 	one := []T{v}
@@ -95,7 +95,7 @@ func readable[T Elem](op string, t *Tensor) (*Tensor, error) {
 // asks for too much.
 func (t *Tensor) roomToRead(op string) error {
 	const small = 1 << 28 // what may be asked for without a look
-	n := t.layout.Len() * t.node.DType.Size()
+	n := t.layout.Shape.Len() * t.node.DType.Size()
 	if n <= small {
 		return nil
 	}
@@ -124,7 +124,7 @@ func nativeBytes(ctx context.Context, t *Tensor) ([]byte, error) {
 	if err := t.roomToRead("bytes"); err != nil {
 		return nil, err
 	}
-	b := hostmem.Make[byte](t.layout.Len() * t.node.DType.Size())
+	b := hostmem.Make[byte](t.layout.Shape.Len() * t.node.DType.Size())
 	if len(b) == 0 {
 		return b, nil
 	}
@@ -141,7 +141,7 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 	switch {
 	case !ok:
 		return 0, t.err
-	case t.layout.Len() == 0:
+	case t.layout.Shape.Len() == 0:
 		return 0, nil
 	}
 	if err := t.roomToRead("writeto"); err != nil {

@@ -90,7 +90,7 @@ func (d *Device) evalSmall(ctx context.Context, nodes []*Node) bool {
 	for _, n := range nodes {
 		var z []byte
 		if n.Device == d && !n.Computed() {
-			z = make([]byte, n.DType.Size()*n.Layout.Len())
+			z = make([]byte, n.DType.Size()*n.Layout.Shape.Len())
 			if n.claim != nil || !s.value(n, z) {
 				return false
 			}
@@ -119,7 +119,7 @@ func (s *small) count() {
 
 // small reports whether n may have few elements that can be had without a plan.
 func (n *Node) small() bool {
-	elements := n.Layout.Len()
+	elements := n.Layout.Shape.Len()
 	return (n.kind.elementwise() || n.mem.Load() != nil) && 0 < elements && elements <= smallElements
 }
 
@@ -136,9 +136,9 @@ func (s *small) value(n *Node, z []byte) bool {
 	}
 	switch last := n.in[len(n.in)-1].Node; n.kind {
 	case kindApply:
-		return s.d.applier.Apply(n.op, last.DType, n.Layout.Len(), z, in)
+		return s.d.applier.Apply(n.op, last.DType, n.Layout.Shape.Len(), z, in)
 	case kindCast:
-		return s.d.applier.Convert(n.DType, last.DType, n.Layout.Len(), z, in[0])
+		return s.d.applier.Convert(n.DType, last.DType, n.Layout.Shape.Len(), z, in[0])
 	default: // kindCopy
 		return copy(z, in[0]) == len(z)
 	}
@@ -156,7 +156,7 @@ func (s *small) operand(e *Edge, all bool) []byte {
 	at := l.Offset * size
 	switch {
 	case l == n.Layout || l.IsDense():
-		return src[at : at+l.Len()*size]
+		return src[at : at+l.Shape.Len()*size]
 	case !all && constant(*l, 0):
 		return src[at : at+size]
 	}
@@ -182,7 +182,7 @@ func (s *small) source(n *Node) []byte {
 		if !n.small() || s.left == 0 {
 			return nil
 		}
-		if z := s.take(size * n.Layout.Len()); s.value(n, z) {
+		if z := s.take(size * n.Layout.Shape.Len()); s.value(n, z) {
 			return z
 		}
 	}
@@ -195,7 +195,7 @@ func (s *small) gather(src []byte, l *backend.Layout, size int) []byte {
 	if len(l.Shape) > len(index) || size == 0 {
 		return nil
 	}
-	z := s.take(l.Len() * size)
+	z := s.take(l.Shape.Len() * size)
 	at := l.Offset
 	for to := 0; to < len(z); to += size {
 		copy(z[to:to+size], src[at*size:])
