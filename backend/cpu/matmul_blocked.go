@@ -67,7 +67,7 @@ func (p *gemm[T, S]) runBlocked(j *job) error {
 	q := newBlocked(p)
 	_, b := p.factors(0)
 	if q.dots = p.m <= dotRows && p.k >= minDot && (b.fill != nil || !b.computed() && b.col == 1); q.dots {
-		q.cut(dotTerms, 16)
+		q.cut(dotTerms, ops.QuantBlock)
 	}
 	if p.k <= q.depth && p.k > 0 {
 		q.c, q.off, q.ld = p.inResult()
@@ -253,6 +253,12 @@ func (q *blocked[T, S]) blockOf(w *worker, a, b *factor[T], batch, m0, m1, n0, n
 	t := tiling{Product: q.Product, k: k, row: row, col: col, ldc: ldc, add: add, size: q.size}
 	t.a, t.c = unsafe.Pointer(&x[0]), unsafe.Pointer(&c[0])
 	switch {
+	case q.dots && b.dot != nil && m == 1:
+		for j := range n {
+			b.dot(unsafe.Add(t.c, j*q.size), t.a, n0+j, k0, k, add)
+		}
+		w.release(mark)
+		return
 	case q.dots && b.fill != nil: // a few columns at a time, which stay in the first-level cache
 		ld := roundUp(k, 16)
 		y := take[T](w.scratch, dotColumns*ld)

@@ -57,7 +57,7 @@ func newFactor[T term](p *program, in []operand, batches int, d ops.DType, const
 	if of, ok := inMemory[T](p.expr, in, batches, d); ok {
 		return of, nil, nil
 	}
-	if of, ok := halvesInMemory[T](p.expr, in, batches); ok {
+	if of, ok := convertedInMemory[T](p.expr, in, batches); ok {
 		return of, nil, nil
 	}
 	shape := in[0].layout.Shape
@@ -132,29 +132,44 @@ func inMemory[T term](e *ops.Expr, in []operand, batches int, d ops.DType) (fact
 	}, true
 }
 
-// halvesInMemory returns the factors as rows that are converted to float32, if e makes that of the operands: if it loads elements
-// of half precision that follow each other, as they are or cast.
-func halvesInMemory[T term](e *ops.Expr, in []operand, batches int) (factorOf[T], bool) {
+// convertedInMemory returns the factors as rows that are converted to float32, if e makes that of the operands: if it loads
+// elements of half precision or quantised ones that follow each other, as they are or cast.
+func convertedInMemory[T term](e *ops.Expr, in []operand, batches int) (factorOf[T], bool) {
 	load := &e.Code[e.Out[0]]
 	if load.Kind == ops.Cast && load.DType == ops.Float32 {
 		load = &e.Code[load.Args[0]]
 	}
-	if load.Kind != ops.Load || !load.DType.IsHalf() {
+	if load.Kind != ops.Load {
 		return nil, false
 	}
 	o := &in[load.Args[0]]
-	l, d := o.layout, o.dtype
+	l, d, mem := o.layout, o.dtype, o.mem
 	n := len(l.Shape)
 	if _, ok := any(T(0)).(float32); !ok || n != 2 && batches == 1 || l.Strides[n-1] != 1 && l.Shape[n-1] > 1 {
 		return nil, false
 	}
+	var read func(z []float32, at int)
+	switch {
+	case d.IsHalf():
+		read = func(z []float32, at int) { widen(d, z, typed[uint16](mem)[at:][:len(z)]) }
+	case d.Quantized():
+		read = func(z []float32, at int) { dequantize(d, z, mem, at) }
+	default:
+		return nil, false
+	}
 	lead := backend.Layout{Shape: l.Shape[:n-2], Strides: l.Strides[:n-2], Offset: l.Offset}
-	mem, row := typed[uint16](o.mem), l.Strides[n-2]
+	row := l.Strides[n-2]
+	dot := quantDot(d, l)
 	return func(batch int, _ func(*worker) *frame) factor[T] {
 		first := offsetOf(lead, batch)
-		return factor[T]{fill: func(_ *worker, dst []T, r, k0 int) {
-			widen(d, any(dst).([]float32), mem[first+r*row+k0:][:len(dst)])
-		}}
+		f := factor[T]{fill: func(_ *worker, dst []T, r, k0 int) { read(any(dst).([]float32), first+r*row+k0) }}
+		if dot != nil {
+			f.dot = func(c, a unsafe.Pointer, r, k0, k, add int) {
+				at := (first + r*row + k0) / ops.QuantBlock
+				dot(c, a, unsafe.Pointer(&mem[d.Bytes(at*ops.QuantBlock)]), k/ops.QuantBlock, add)
+			}
+		}
+		return f
 	}, true
 }
 

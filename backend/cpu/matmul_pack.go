@@ -18,6 +18,10 @@ type factor[T term] struct {
 
 	// columns computes dst[(k-k0)·(r1-r0)+r-r0] = element (r, k), if it is not nil.
 	columns func(w *worker, dst []T, r0, r1, k0, k1 int)
+
+	// dot sets c to Σ a[l]·element (r, k0+l) for l < k, a multiple of ops.QuantBlock, or with add ≠ 0 adds that to it, if it is
+	// not nil.
+	dot func(c, a unsafe.Pointer, r, k0, k, add int)
 }
 
 // computed reports whether f is not a matrix.

@@ -1,6 +1,10 @@
 package cpu
 
 import (
+	"unsafe"
+
+	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/backend/cpu/internal/asm"
 	"github.com/weft-go/weft/ops"
 )
 
@@ -41,6 +45,10 @@ func dequantize(d ops.DType, z []float32, mem []byte, at int) {
 		}
 		z, block = z[n:], block+1
 	}
+	if n := len(z) / ops.QuantBlock; loops != nil && n > 0 {
+		quantKernels(d).Dequantize(unsafe.Pointer(&z[0]), unsafe.Pointer(&mem[block*size:][:n*size][0]), n)
+		z, block = z[n*ops.QuantBlock:], block+n
+	}
 	for ; len(z) >= ops.QuantBlock; z, block = z[ops.QuantBlock:], block+1 {
 		to, b := (*[ops.QuantBlock]float32)(z), mem[block*size:][:size]
 		scale := halfToFloat(uint16(b[0]) | uint16(b[1])<<8)
@@ -65,4 +73,30 @@ func dequantize(d ops.DType, z []float32, mem []byte, at int) {
 	for i := range z {
 		z[i] = d.Dequantize(mem, block*ops.QuantBlock+i)
 	}
+}
+
+// quantKernels returns the assembly for a quantised type.
+func quantKernels(d ops.DType) *asm.Quant {
+	switch d {
+	case ops.Q8_0:
+		return &loops.Q80
+	case ops.Q4_0:
+		return &loops.Q40
+	}
+	return &loops.Q41
+}
+
+// quantDot returns the dot product with rows of the last axis of l, or nil if there is none for d or rows do not begin and end
+// with blocks.
+func quantDot(d ops.DType, l backend.Layout) func(c, a, b unsafe.Pointer, n, add int) {
+	last := len(l.Shape) - 1
+	if loops == nil || !d.Quantized() || l.Offset%ops.QuantBlock != 0 || l.Shape[last]%ops.QuantBlock != 0 {
+		return nil
+	}
+	for a, s := range l.Strides[:last] {
+		if l.Shape[a] > 1 && s%ops.QuantBlock != 0 {
+			return nil
+		}
+	}
+	return quantKernels(d).Dot
 }

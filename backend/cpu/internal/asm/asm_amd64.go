@@ -69,6 +69,9 @@ var avx2Loops = Loops{
 	Float16:     Halves{Widen: widenFloat16AVX2, Narrow: narrowFloat16AVX2, Round: roundFloat16AVX2},
 	BFloat16:    Halves{Widen: widenBfloat16AVX2, Narrow: narrowBfloat16AVX2, Round: roundBfloat16AVX2},
 	Casts:       avx2Casts,
+	Q80:         Quant{DequantizeQ80AVX2, DotQ80AVX2},
+	Q40:         Quant{DequantizeQ40AVX2, DotQ40AVX2},
+	Q41:         Quant{DequantizeQ41AVX2, DotQ41AVX2},
 }
 
 var avx512Loops = Loops{
@@ -109,6 +112,9 @@ var avx512Loops = Loops{
 	Float16:     Halves{Widen: widenFloat16AVX512, Narrow: narrowFloat16AVX512, Round: roundFloat16AVX512},
 	BFloat16:    Halves{Widen: widenBfloat16AVX512, Narrow: narrowBfloat16AVX512, Round: roundBfloat16AVX512},
 	Casts:       avx512Casts,
+	Q80:         Quant{DequantizeQ80AVX2, DotQ80AVX2},
+	Q40:         Quant{DequantizeQ40AVX2, DotQ40AVX2},
+	Q41:         Quant{DequantizeQ41AVX2, DotQ41AVX2},
 }
 
 // Loops returns the loops written for s, nil for [Generic].

@@ -65,6 +65,8 @@ type Loops struct {
 
 	Float16, BFloat16 Halves
 	Casts             []Cast
+
+	Q80, Q40, Q41 Quant
 }
 
 // Gather copies n pieces of size bytes, not less than 64, each at[i] bytes from x on, one behind the other to z. Meanwhile it fetches
@@ -72,6 +74,15 @@ type Loops struct {
 // wants a StoreFence after the last.
 type Gather struct {
 	Copy, Stream func(z, x, at unsafe.Pointer, n, size, ahead int)
+}
+
+// A Quant has the functions of a quantised type for n > 0 blocks of 32 elements.
+type Quant struct {
+	// Dequantize writes the elements, to the bits of Dequantize of package ops.
+	Dequantize func(z, x unsafe.Pointer, n int)
+
+	// Dot sets c to the sum of the products of the elements at b with numbers at a, or with add ≠ 0 adds it to what c holds.
+	Dot func(c, a, b unsafe.Pointer, n, add int)
 }
 
 // A Transpose writes n squares of Lanes×Lanes elements, one below the other: z[r·zs+c] = x[c·xs+r] for r < n·Lanes and c < Lanes.

@@ -34,6 +34,7 @@ var families = []struct {
 	{"sort", sortKernels},
 	{"rows", rowKernels},
 	{"gather", gatherKernels},
+	{"quant", quantKernels},
 }
 
 func main() {
@@ -65,6 +66,9 @@ func (s *set) write(dir, family string) error {
 	file, err := s.ctx.Result()
 	if err != nil {
 		return err
+	}
+	if len(file.Functions()) == 0 {
+		return nil
 	}
 	if err := pass.Compile.Execute(file); err != nil {
 		return fmt.Errorf("%s %s: %w", family, s.name(), err)
