@@ -244,6 +244,8 @@ func evaluations(b *testing.B, build func() *tensor.Tensor) {
 // times reports the median and the least time of f, without that of after.
 func times(b *testing.B, f, after func()) {
 	b.Helper()
+	f() // as the peers are called once before
+	after()
 	runtime.GC() // which what was checked has set off, and no library in C does meanwhile
 	var taken []time.Duration
 	for range b.N {
