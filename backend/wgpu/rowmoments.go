@@ -12,11 +12,12 @@ import (
 // its elements, their mean and the sum of their squared distances from it, all from a pivot, its first element, so that a mean that is
 // large beside the distances does not round them away, and threads combine what they have. (Chan, Golub and LeVeque, "Updating
 // formulae and a pairwise algorithm for computing sample variances", 1979.) Of n elements with the mean m, and the sum q of
-// squared distances from it, the distances from any value c have the sum n·(m - c), their squares q + n·(m - c)².
+// squared distances from it, the distances from any value c have the sum n·(m - c), their squares q + n·(m - c)². It is done where c
+// is the row's mean alone: distances from others may be whole numbers, whose sums have to be exact.
 
 // A moment is such a sum, as a reduction.
 type moment struct {
-	of, about ops.Ref // the elements, and the value of the row
+	of, about ops.Ref // the elements, and the mean
 	squared   bool
 	state     ops.Ref // the first reduction of the same elements, whose state it shares
 }
@@ -34,7 +35,7 @@ return vec4<f32>(a.x, n, a.z + d * part, (a.w + b.w) + d * d * (a.y * part));
 }
 `
 
-// moment returns what reduction i sums, and whether that is distances of elements from a value which needs the phase that
+// moment returns what reduction i sums, and whether that is distances of elements from their mean, which needs the phase that
 // could sum them.
 func (p *rowProgram) moment(i int) (m moment, ok bool) {
 	in := &p.Code[i]
@@ -50,7 +51,17 @@ func (p *rowProgram) moment(i int) (m moment, ok bool) {
 		return m, false
 	}
 	m.of, m.about = s.Args[0], s.Args[1]
-	return m, !p.fixed[m.of] && p.Code[m.about].Row && p.phase[m.about] == p.phase[m.of]+1
+	return m, !p.fixed[m.of] && p.isMean(m.about, m.of) && p.phase[m.about] == p.phase[m.of]+1
+}
+
+// isMean reports whether value i is the sum of the elements of x divided by a number, or times one.
+func (p *rowProgram) isMean(i, x ops.Ref) bool {
+	m := &p.Code[i]
+	if m.Kind != ops.Apply || m.Op != ops.Div && m.Op != ops.Mul {
+		return false
+	}
+	sum := &p.Code[m.Args[0]]
+	return sum.Kind == ops.Reduce && sum.Red == ops.ReduceSum && sum.Args[0] == x && p.Code[m.Args[1]].Kind == ops.Const
 }
 
 // addMoment makes reduction r one of the phase of the elements.

@@ -97,6 +97,28 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// TestMomentsOfOthers tests that sums of distances from anything but the mean are left to a pass of their own: of whole numbers they
+// are exact.
+func TestMomentsOfOthers(t *testing.T) {
+	for name, about := range map[string]func(b *ops.Builder, x ops.Ref) ops.Ref{
+		"maximum": func(b *ops.Builder, x ops.Ref) ops.Ref { return b.Reduce(ops.ReduceMax, x) },
+		"sum":     func(b *ops.Builder, x ops.Ref) ops.Ref { return b.Reduce(ops.ReduceSum, x) },
+		"mean of others": func(b *ops.Builder, x ops.Ref) ops.Ref {
+			return b.Apply(ops.Div, b.Reduce(ops.ReduceSum, b.Apply(ops.Neg, x)), b.Const(0, ops.Float32))
+		},
+	} {
+		var b ops.Builder
+		x := b.Load(b.Operand(ops.Float32), false)
+		d := b.Apply(ops.Sub, x, about(&b, x))
+		b.Result(b.Reduce(ops.ReduceSum, d))
+		b.Result(b.Reduce(ops.ReduceSum, b.Apply(ops.Square, d)))
+		e := b.Expr()
+		if p := newRowProgram(&e, true); len(p.moments) != 0 || p.phases != 2 {
+			t.Errorf("of distances from the %s, %d sums are found in %d phases", name, len(p.moments), p.phases)
+		}
+	}
+}
+
 // moments64 returns the variance and the mean of x.
 func moments64(x []float64) (variance, mean float64) {
 	n := float64(len(x))
