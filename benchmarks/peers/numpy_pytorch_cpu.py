@@ -209,7 +209,7 @@ def main():
         measure(options, int(os.environ[own]))
         return
     for threads in options.threads.split(","):
-        environment = dict(os.environ, OPENBLAS_NUM_THREADS=threads, **{own: threads})
+        environment = dict(os.environ, WEFT_DEVICE="cpu", OPENBLAS_NUM_THREADS=threads, **{own: threads})
         environment.pop("OPENBLAS_CORETYPE", None)
         subprocess.run([sys.executable] + sys.argv, env=environment, check=True)
 
