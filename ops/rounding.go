@@ -8,13 +8,13 @@ var (
 	Floor = rounding("floor", math.Floor, "floor($x)")
 
 	// Ceil is the least whole number not below x.
-	Ceil = rounding("ceil", math.Ceil, "ceil($x)")
+	Ceil = rounding("ceil", math.Ceil, "ceil_($x)")
 
 	// Round is the whole number nearest to x, the even one of two: 0.5 gives 0 and -0.5 gives -0.
-	Round = rounding("round", math.RoundToEven, "round($x)")
+	Round = rounding("round", math.RoundToEven, "round_($x)")
 
 	// Trunc is x without its fraction.
-	Trunc = rounding("trunc", math.Trunc, "trunc($x)")
+	Trunc = rounding("trunc", math.Trunc, "trunc_($x)")
 )
 
 func rounding(name string, f func(float64) float64, wgsl string) *Op {

@@ -152,24 +152,28 @@ func (s *suite) testIndex(t tb) {
 	}
 }
 
-// testSignedZero tests the operations that keep the sign of a zero, which the tolerances of rows do not see.
+// testSignedZero tests the operations that keep the sign of a zero, which the tolerances of rows do not see, and those that round
+// to a zero with the sign of what they round.
 func (s *suite) testSignedZero(t tb) {
 	for _, d := range ops.DTypes() {
 		if !d.IsFloat() {
 			continue
 		}
 		in := s.draw(t)
-		for _, o := range []*ops.Op{ops.Neg, ops.Abs, ops.Sqrt, ops.Floor, ops.Trunc, ops.Round} {
-			x := in.tensor(d, "dense", backend.Shape{2}, func(d ops.DType, i int) uint64 {
-				return ops.FloatValue(d, math.Copysign(0, float64(i)-0.5)).Bits()
-			})
+		numbers := []float64{math.Copysign(0, -1), 0, -0.25, 0.25}
+		for _, o := range []*ops.Op{ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Neg, ops.Abs, ops.Sqrt} {
+			if o == ops.Neg {
+				numbers = numbers[:2]
+			}
+			shape := backend.Shape{len(numbers)}
+			x := in.tensor(d, "dense", shape, func(d ops.DType, i int) uint64 { return ops.FloatValue(d, numbers[i]).Bits() })
 			// Copysign brings the sign out as a number.
 			var b ops.Builder
 			one := b.Const(0, d)
 			b.Result(b.Apply(ops.Copysign, one, b.Apply(o, b.Load(b.Operand(d), false))))
 			s.check(t, &trial{
-				name: "sign of " + o.Name + " of zeros", kernel: &backend.Map{Body: b.Expr()}, shape: backend.Shape{2},
-				in: []operand{x}, out: []operand{in.blank(d, "dense", backend.Shape{2})}, consts: []ops.Value{ops.FloatValue(d, 1)},
+				name: "sign of " + o.Name, kernel: &backend.Map{Body: b.Expr()}, shape: shape,
+				in: []operand{x}, out: []operand{in.blank(d, "dense", shape)}, consts: []ops.Value{ops.FloatValue(d, 1)},
 			})
 		}
 	}

@@ -76,6 +76,10 @@ fn copysign_f64_(x: f64, y: f64) -> f64 {
     return value_f64_(m.x, m.y | (bits_f64_(y).y & 0x80000000u));
 }
 
+fn ceil_f64_(x: f64) -> f64 { return copysign_f64_(ceil(x), x); }
+fn round_f64_(x: f64) -> f64 { return copysign_f64_(round(x), x); }
+fn trunc_f64_(x: f64) -> f64 { return copysign_f64_(trunc(x), x); }
+
 fn sub_f64_(x: f64, y: f64) -> f64 { return nan_if_f64_(x - y, !isfinite_f64_(x) && same_f64_(x, y)); }
 
 fn div_f64_(x: f64, y: f64) -> f64 {

@@ -48,6 +48,11 @@ fn less_(x: f32, y: f32) -> bool { return order_(x) < order_(y) && !isnan_(x) &&
 
 fn less_equal_(x: f32, y: f32) -> bool { return order_(x) <= order_(y) && !isnan_(x) && !isnan_(y); }
 
+// Some drivers round by way of integers, which have one zero.
+fn ceil_(x: f32) -> f32 { return copysign_(ceil(x), x); }
+fn round_(x: f32) -> f32 { return copysign_(round(x), x); }
+fn trunc_(x: f32) -> f32 { return copysign_(trunc(x), x); }
+
 fn sign_(x: f32) -> f32 { return keep_nan_(f32(clamp(order_(x), -1, 1)), x); }
 
 // maximum_ and minimum_ are NaN if an operand is; fmax_ and fmin_ only if both are.
