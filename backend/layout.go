@@ -92,7 +92,8 @@ func (l Layout) Equal(m Layout) bool {
 // for small tensors: kernels step through runs instead.
 func (l Layout) All() iter.Seq2[int, int] {
 	return func(yield func(i, at int) bool) {
-		index := make([]int, len(l.Shape))
+		var few [8]int
+		index := append(few[:0], make([]int, len(l.Shape))...)
 		at := l.Offset
 		for i, n := 0, l.Len(); i < n; i++ {
 			if !yield(i, at) {

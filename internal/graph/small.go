@@ -160,13 +160,15 @@ func (s *small) operand(e *Edge, all bool) []byte {
 	case !all && constant(*l, 0):
 		return src[at : at+size]
 	}
-	return s.gather(src, l, size)
+	z := s.take(l.Shape.Len() * size)
+	pack(z, src, *l, size)
+	return z
 }
 
 // source returns the elements of n, computed before if need be, or nil. A variable is left to a plan, which knows when its
-// memory may be written over.
+// memory may be written over, and so are quantised elements, which have no size of their own.
 func (s *small) source(n *Node) []byte {
-	if n.gone != 0 || n.kind == kindUpdate {
+	if n.gone != 0 || n.kind == kindUpdate || n.DType.Quantized() {
 		return nil
 	}
 	if b := n.mem.Load(); b != nil {
@@ -187,29 +189,6 @@ func (s *small) source(n *Node) []byte {
 		}
 	}
 	return nil
-}
-
-// gather returns the elements of src at l, of size bytes each, or nil if l has very many axes.
-func (s *small) gather(src []byte, l *backend.Layout, size int) []byte {
-	var index [8]int
-	if len(l.Shape) > len(index) || size == 0 {
-		return nil
-	}
-	z := s.take(l.Shape.Len() * size)
-	at := l.Offset
-	for to := 0; to < len(z); to += size {
-		copy(z[to:to+size], src[at*size:])
-		for a := len(l.Shape) - 1; a >= 0; a-- {
-			index[a]++
-			at += l.Strides[a]
-			if index[a] < l.Shape[a] {
-				break
-			}
-			at -= index[a] * l.Strides[a]
-			index[a] = 0
-		}
-	}
-	return z
 }
 
 // take returns memory for what lies between. There is enough: of each operation for the result and its operands, and for a view

@@ -24,7 +24,7 @@ type storage struct {
 func newStorage(d *Device, buf backend.Buffer) *storage {
 	s := &storage{buf: buf}
 	if d.applier != nil {
-		s.data, _ = d.applier.Bytes(buf)
+		s.data, _ = d.applier.Bytes(buf) // without it a plan reads buf, and tells what is wrong
 	}
 	if d, ok := buf.(backend.Dropper); ok {
 		if drop := d.OnDrop(); drop != nil {
