@@ -58,7 +58,7 @@ func ScaledDotProductAttention(q, k, v *Tensor, o AttentionOptions) *Tensor {
 			}
 		}
 		x := a.grouped(i, t.Cast(want))
-		if x.err != nil {
+		if x.Err() != nil {
 			return named(op, x, in...)
 		}
 		edges[i] = x.edge()

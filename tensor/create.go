@@ -124,7 +124,7 @@ func full(op string, t DType, s scalar, dims []int) *Tensor {
 // integer type wraps around, a floating-point type rounds.
 func Iota(t DType, shape ...int) *Tensor {
 	x := arange("iota", t, 0, 1, shapeOf(shape))
-	if x.err != nil || len(shape) == 1 {
+	if x.Err() != nil || len(shape) == 1 {
 		return x
 	}
 	return x.Reshape(shape...)

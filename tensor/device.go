@@ -167,7 +167,7 @@ func (d *Device) Close() error {
 // To returns t on device d: itself if it is there already. Data that New or Wrap was given and nothing
 // has used yet is not copied; other elements are computed where they are, and copied when first needed.
 func (t *Tensor) To(d *Device) *Tensor {
-	if t != nil && t.scalar != nil {
+	if t != nil && t.number() != nil {
 		return t // a scalar is on whatever device its fellow operand is
 	}
 	t, ok := t.ready("to")

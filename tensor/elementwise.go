@@ -74,8 +74,8 @@ type operand struct {
 }
 
 func array(t *Tensor) operand {
-	if t != nil && t.scalar != nil {
-		return operand{scalar: *t.scalar, weak: true}
+	if t != nil && t.number() != nil {
+		return operand{scalar: *t.number(), weak: true}
 	}
 	return operand{t: t}
 }
@@ -122,25 +122,25 @@ func apply(op *ops.Op, in [3]operand) *Tensor {
 		t Tensor
 		n graph.Room3
 	})
-	return r.t.of(dev, r.n.Apply(op, shape, edges[0], edges[1], edges[2]))
+	return r.t.of(dev, r.n.Apply3(op, shape, edges[0], edges[1], edges[2]))
 }
 
 // record1 is whole of an elementwise operation, the tensor and the node in one piece of memory.
 func record1(dev *Device, op *ops.Op, shape backend.Shape, x graph.Edge) *Tensor {
 	r := new(struct {
 		t Tensor
-		n graph.Room1
+		n graph.Room
 	})
-	return r.t.of(dev, r.n.Apply(op, shape, x))
+	return r.t.of(dev, r.n.Apply1(op, shape, x))
 }
 
 // record2 is record1 for two operands.
 func record2(dev *Device, op *ops.Op, shape backend.Shape, x, y graph.Edge) *Tensor {
 	r := new(struct {
 		t Tensor
-		n graph.Room2
+		n graph.Room
 	})
-	return r.t.of(dev, r.n.Apply(op, shape, x, y))
+	return r.t.of(dev, r.n.Apply2(op, shape, x, y))
 }
 
 // recordConst is record2 where the second operand is an element of x's type, of the given bit pattern.
@@ -168,8 +168,7 @@ func tensors(in []operand) []*Tensor {
 	ts := make([]*Tensor, len(in))
 	for i, x := range in {
 		if ts[i] = x.t; x.weak {
-			s := x.scalar
-			ts[i] = &Tensor{scalar: &s}
+			ts[i] = &Tensor{other: &other{scalar: x.scalar}}
 		}
 	}
 	return ts
@@ -185,7 +184,7 @@ func common(op string, in []operand) (*Device, *Tensor) {
 		case in[i].weak:
 		case t == nil:
 			return nil, refuse(op, errNil, "operand is nil", in)
-		case t.err != nil:
+		case t.failure() != nil:
 			return nil, t
 		case t.node == nil:
 			return nil, refuse(op, errNil, zeroTensor, in)

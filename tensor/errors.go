@@ -66,7 +66,7 @@ func (e *OpError) Unwrap() error { return e.Kind }
 func fail(op string, kind error, reason string, in ...*Tensor) *Tensor {
 	e := &OpError{Op: op, In: specs(in), Reason: reason, Kind: kind}
 	e.File, e.Line = caller()
-	return &Tensor{err: e}
+	return &Tensor{other: &other{err: e}}
 }
 
 // failWith returns a tensor that carries err, whose kind, if it has one, becomes the kind of the OpError
@@ -85,11 +85,11 @@ func failWith(op string, err error, in ...*Tensor) *Tensor {
 // one of them made is told as op's own.
 func named(op string, r *Tensor, in ...*Tensor) *Tensor {
 	var e *OpError
-	if !errors.As(r.err, &e) {
+	if !errors.As(r.Err(), &e) {
 		return r
 	}
 	for _, t := range in {
-		if t != nil && t.err == r.err { //nolint:errorlint // it is passed on as it is
+		if t != nil && t.Err() == r.Err() { //nolint:errorlint // it is passed on as it is
 			return r
 		}
 	}
@@ -101,7 +101,7 @@ func named(op string, r *Tensor, in ...*Tensor) *Tensor {
 // in carries an error already, that is passed on, as by every operation.
 func Fail(op string, err error, in ...*Tensor) *Tensor {
 	for _, t := range in {
-		if t != nil && t.err != nil {
+		if t != nil && t.failure() != nil {
 			return t
 		}
 	}

@@ -31,12 +31,12 @@ func Eval(ctx context.Context, ts ...*Tensor) error {
 // nodesOf appends the nodes of tensors to nodes.
 func nodesOf(op string, ts []*Tensor, nodes []*graph.Node) ([]*graph.Node, error) {
 	for _, t := range ts {
-		if t != nil && t.scalar != nil {
+		if t != nil && t.number() != nil {
 			continue // it has no node, and needs no computing
 		}
 		t, ok := t.ready(op)
 		if !ok {
-			return nil, t.err
+			return nil, t.Err()
 		}
 		nodes = append(nodes, t.node)
 	}
@@ -72,7 +72,7 @@ func Item[T Elem](ctx context.Context, t *Tensor) (v T, err error) {
 		return v, err
 	}
 	if n := t.layout.Shape.Len(); n != 1 {
-		return v, fail("item", ErrShape, fmt.Sprintf("has %d elements, not one", n), t).err
+		return v, fail("item", ErrShape, fmt.Sprintf("has %d elements, not one", n), t).Err()
 	}
 	one := []T{v}
 	err = graph.Read(ctx, t.edge(), asBytes(one))
@@ -82,10 +82,10 @@ func Item[T Elem](ctx context.Context, t *Tensor) (v T, err error) {
 func readable[T Elem](op string, t *Tensor) (*Tensor, error) {
 	t, ok := t.ready(op)
 	if !ok {
-		return nil, t.err
+		return nil, t.Err()
 	}
 	if want := DTypeOf[T](); t.node.DType != want {
-		return nil, fail(op, ErrDType, fmt.Sprintf("elements are %s, not %s: Cast converts them", t.node.DType, want), t).err
+		return nil, fail(op, ErrDType, fmt.Sprintf("elements are %s, not %s: Cast converts them", t.node.DType, want), t).Err()
 	}
 	return t, nil
 }
@@ -100,7 +100,7 @@ func (t *Tensor) roomToRead(op string) error {
 		return nil
 	}
 	if most := t.dev.Info().MaxBytes; most > 0 && n > most {
-		return fail(op, ErrMemory, fmt.Sprintf("elements take %d bytes, %s has room for %d", n, t.dev.Name(), most), t).err
+		return fail(op, ErrMemory, fmt.Sprintf("elements take %d bytes, %s has room for %d", n, t.dev.Name(), most), t).Err()
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (t *Tensor) roomToRead(op string) error {
 func Bytes(ctx context.Context, t *Tensor) ([]byte, error) {
 	t, ok := t.ready("bytes")
 	if !ok {
-		return nil, t.err
+		return nil, t.Err()
 	}
 	b, err := nativeBytes(ctx, t)
 	if err == nil && !littleEndian {
@@ -140,7 +140,7 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 	t, ok := t.ready("writeto")
 	switch {
 	case !ok:
-		return 0, t.err
+		return 0, t.Err()
 	case t.layout.Shape.Len() == 0:
 		return 0, nil
 	}

@@ -22,7 +22,7 @@ const (
 func Format(ctx context.Context, t *Tensor) (string, error) {
 	t, ok := t.ready("format")
 	if !ok {
-		return "", t.err
+		return "", t.Err()
 	}
 	if t.layout.Len() == 0 {
 		return "[]", nil

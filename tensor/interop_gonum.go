@@ -35,10 +35,10 @@ func FromMatrix(m mat.Matrix) *Tensor {
 func (t *Tensor) Matrix(ctx context.Context) (*mat.Dense, error) {
 	t, ok := t.ready("matrix")
 	if !ok {
-		return nil, t.err
+		return nil, t.Err()
 	}
 	if t.Rank() != 2 || t.Len() == 0 {
-		return nil, fail("matrix", ErrShape, fmt.Sprintf("needs two axes and an element, has shape %v", t.layout.Shape), t).err
+		return nil, fail("matrix", ErrShape, fmt.Sprintf("needs two axes and an element, has shape %v", t.layout.Shape), t).Err()
 	}
 	data, err := Data[float64](ctx, t.Cast(Float64))
 	if err != nil {

@@ -48,14 +48,14 @@ func FromImage(img image.Image) *Tensor {
 func (t *Tensor) Image(ctx context.Context) (image.Image, error) {
 	t, ok := t.ready("image")
 	if !ok {
-		return nil, t.err
+		return nil, t.Err()
 	}
 	channels := 1
 	if t.Rank() == 3 {
 		channels = t.Dim(2)
 	}
 	if t.Rank() < 2 || t.Rank() > 3 || channels != 1 && channels != 3 && channels != 4 {
-		return nil, fail("image", ErrShape, fmt.Sprintf("shape %v is not [H W] or [H W 1, 3 or 4]", t.layout.Shape), t).err
+		return nil, fail("image", ErrShape, fmt.Sprintf("shape %v is not [H W] or [H W 1, 3 or 4]", t.layout.Shape), t).Err()
 	}
 	data, err := Data[uint8](ctx, t)
 	if err != nil {

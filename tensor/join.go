@@ -17,7 +17,7 @@ func Concat(axis int, ts ...*Tensor) *Tensor { return concat("concat", axis, ts)
 func Stack(axis int, ts ...*Tensor) *Tensor {
 	in := make([]*Tensor, len(ts))
 	for i, t := range ts {
-		if in[i] = t.Unsqueeze(axis); in[i].err != nil {
+		if in[i] = t.Unsqueeze(axis); in[i].Err() != nil {
 			return named("stack", in[i], ts...)
 		}
 	}

@@ -43,7 +43,7 @@ func (t *Tensor) MatMul(y *Tensor) *Tensor {
 	}
 	z := multiply(a, b)
 	switch {
-	case z.err != nil:
+	case z.Err() != nil:
 	case row && column:
 		z = z.Reshape()
 	case row:
@@ -65,10 +65,10 @@ func multiply(a, b *Tensor) *Tensor {
 		}
 		n := len(batch)
 		a, b = a.BroadcastTo(append(batch[:n:n], as[an:]...)...), b.BroadcastTo(append(batch[:n:n], bs[bn:]...)...)
-		if a.err != nil {
+		if a.Err() != nil {
 			return a
 		}
-		if b.err != nil {
+		if b.Err() != nil {
 			return b
 		}
 	}

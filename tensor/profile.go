@@ -53,7 +53,7 @@ func (k KernelTime) GBs() float64 { return float64(k.Bytes) / float64(max(k.Tota
 func Profile(ctx context.Context, f func() error) (*Report, error) {
 	r := &Report{begin: time.Now()}
 	if f == nil {
-		return r, fail("profile", errNil, "function is nil").err
+		return r, fail("profile", errNil, "function is nil").Err()
 	}
 	var err error
 	r.spans, err = graph.Profile(ctx, func() error {

@@ -27,14 +27,14 @@ type Quantized struct {
 // [ErrShape] if b has not as many bytes as the shape asks for; the last axis need not be a multiple of 32.
 func NewQuantized(t DType, shape []int, b []byte) (*Quantized, error) {
 	if !t.Quantized() {
-		return nil, fail("newquantized", ErrDType, t.String()+" is no quantised type (there are q8_0, q4_0, q4_1)").err
+		return nil, fail("newquantized", ErrDType, t.String()+" is no quantised type (there are q8_0, q4_0, q4_1)").Err()
 	}
 	d, s, err := place(shape)
 	if err != nil {
-		return nil, failWith("newquantized", err).err
+		return nil, failWith("newquantized", err).Err()
 	}
 	if want := t.Bytes(s.Len()); len(b) != want {
-		return nil, fail("newquantized", ErrShape, fmt.Sprintf("%d bytes for %s %v, which has %d", len(b), t, s, want)).err
+		return nil, fail("newquantized", ErrShape, fmt.Sprintf("%d bytes for %s %v, which has %d", len(b), t, s, want)).Err()
 	}
 	return &Quantized{d, graph.Host(d.g, t, s, b)}, nil
 }
@@ -46,9 +46,9 @@ func Quantize(ctx context.Context, t *Tensor, d DType) (*Quantized, error) {
 	t, ok := t.ready("quantize")
 	switch {
 	case !ok:
-		return nil, t.err
+		return nil, t.Err()
 	case !t.node.DType.IsFloat():
-		return nil, fail("quantize", ErrDType, "elements are "+t.node.DType.String()+", not floats", t).err
+		return nil, fail("quantize", ErrDType, "elements are "+t.node.DType.String()+", not floats", t).Err()
 	}
 	x, err := Data[float32](ctx, t.Cast(Float32))
 	if err != nil {
@@ -56,7 +56,7 @@ func Quantize(ctx context.Context, t *Tensor, d DType) (*Quantized, error) {
 	}
 	b, err := d.Quantize(x)
 	if err != nil {
-		return nil, failWith("quantize", err, t).err
+		return nil, failWith("quantize", err, t).Err()
 	}
 	return &Quantized{t.dev, graph.Host(t.dev.g, d, t.layout.Shape, b)}, nil
 }
@@ -84,7 +84,7 @@ func (q *Quantized) Device() *Device { return q.dev }
 func (q *Quantized) To(d *Device) (*Quantized, error) {
 	switch {
 	case d.none():
-		return nil, fail("to", ErrDevice, "device is nil").err
+		return nil, fail("to", ErrDevice, "device is nil").Err()
 	case q.dev == d:
 		return q, nil
 	}

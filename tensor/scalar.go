@@ -31,7 +31,7 @@ func Scalar(v any) *Tensor {
 	if err != nil {
 		return failWith("scalar", err)
 	}
-	return &Tensor{scalar: &s}
+	return &Tensor{other: &other{scalar: s}}
 }
 
 // weak returns v as a scalar.

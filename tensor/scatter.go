@@ -72,7 +72,7 @@ func (t *Tensor) scatterSlices(op string, axis int, index, src *Tensor, sum bool
 	}
 	flat := own.Clone()
 	flat[a] = at.Len()
-	if src = src.Reshape(flat...); src.err != nil { // the axes of index as one
+	if src = src.Reshape(flat...); src.Err() != nil { // the axes of index as one
 		return named(op, src, t, index)
 	}
 	axes := make([]int, len(own))
@@ -88,11 +88,11 @@ func (t *Tensor) scatterSlices(op string, axis int, index, src *Tensor, sum bool
 
 // scattered makes the operands of a scatter ready: of one type, on one device.
 func scattered(op string, t *Tensor, axis int, index, src *Tensor) (to, at, from *Tensor, a int, bad *Tensor) {
-	if src != nil && src.scalar != nil && t != nil && t.node != nil {
-		if d := t.node.DType; !src.scalar.fits(d) {
-			return nil, nil, nil, 0, fail(op, ErrDType, fmt.Sprintf("%s does not fit %s", src.scalar, d), t, index, src)
+	if src != nil && src.number() != nil && t != nil && t.node != nil {
+		if d := t.node.DType; !src.number().fits(d) {
+			return nil, nil, nil, 0, fail(op, ErrDType, fmt.Sprintf("%s does not fit %s", src.number(), d), t, index, src)
 		}
-		src = src.scalar.on(t.dev, t.node.DType, nil)
+		src = src.number().on(t.dev, t.node.DType, nil)
 	}
 	in := [3]*Tensor{t, index, src}
 	if bad := readyAll(op, in[:]); bad != nil {
@@ -111,7 +111,7 @@ func scattered(op string, t *Tensor, axis int, index, src *Tensor) (to, at, from
 
 // over returns x broadcast to shape.
 func over(op string, x *Tensor, shape backend.Shape, others ...*Tensor) (r, bad *Tensor) {
-	if r = x.BroadcastTo(shape...); r.err != nil {
+	if r = x.BroadcastTo(shape...); r.Err() != nil {
 		return nil, named(op, r, append([]*Tensor{x}, others...)...)
 	}
 	return r, nil

@@ -18,8 +18,29 @@ type Tensor struct {
 	dev    *Device
 	node   *graph.Node
 	layout *backend.Layout // of the elements in the node's dense result
-	scalar *scalar         // a weakly typed Go scalar: then there is no device, node and layout
-	err    error           // then there is nothing else
+	other  *other          // what is no array: then there is nothing else
+}
+
+// An other is what a Tensor may be that is no array: an error, or a weakly typed Go scalar.
+type other struct {
+	err    error
+	scalar scalar
+}
+
+// failure returns the error that t carries, or nil.
+func (t *Tensor) failure() error {
+	if t.other == nil {
+		return nil
+	}
+	return t.other.err
+}
+
+// number returns the Go scalar that t is, or nil.
+func (t *Tensor) number() *scalar {
+	if t.other == nil || t.other.err != nil {
+		return nil
+	}
+	return &t.other.scalar
 }
 
 func shapeOf(s []int) backend.Shape { return backend.Shape(s) }
@@ -35,30 +56,30 @@ func (t *Tensor) edge() graph.Edge { return graph.Edge{Node: t.node, Layout: t.l
 // Err returns the error that t carries, or nil. It computes nothing: an error of the device shows only
 // when t is read.
 func (t *Tensor) Err() error {
-	if t == nil || t.node == nil && t.scalar == nil && t.err == nil {
+	if t == nil || t.node == nil && t.other == nil {
 		return errNil
 	}
-	return t.err
+	return t.failure()
 }
 
 // DType returns the type of t's elements. Of a [Scalar] it is the type it has where it stands alone. It
 // is ops.Invalid if t carries an error.
 func (t *Tensor) DType() DType {
 	switch {
-	case t == nil || t.err != nil:
+	case t == nil:
 		return 0
-	case t.scalar != nil:
-		return t.scalar.kind.Default()
-	case t.node == nil:
-		return 0
+	case t.node != nil:
+		return t.node.DType
+	case t.number() != nil:
+		return t.number().kind.Default()
 	}
-	return t.node.DType
+	return 0
 }
 
 // Shape returns the extent of each axis. The slice is the caller's. It is nil if t carries an error, and
 // empty for a scalar.
 func (t *Tensor) Shape() []int {
-	if t == nil || t.err != nil {
+	if t == nil || t.failure() != nil {
 		return nil
 	}
 	return append([]int{}, t.shape()...)
@@ -108,8 +129,8 @@ func (t *Tensor) String() string {
 	switch err := t.Err(); {
 	case err != nil:
 		return "tensor(" + err.Error() + ")"
-	case t.scalar != nil:
-		return "tensor(scalar " + t.scalar.String() + ")"
+	case t.other != nil:
+		return "tensor(scalar " + t.other.scalar.String() + ")"
 	}
 	lazy := ""
 	if !t.node.Computed() {
@@ -126,14 +147,14 @@ func (t *Tensor) ready(op string) (_ *Tensor, ok bool) {
 	switch {
 	case t == nil:
 		return fail(op, errNil, "operand is nil"), false
-	case t.err != nil:
-		return t, false
 	case t.node != nil:
 		return t, true
-	case t.scalar == nil:
+	case t.other == nil:
 		return fail(op, errNil, zeroTensor), false
+	case t.other.err != nil:
+		return t, false
 	}
-	return t.scalar.standAlone(op)
+	return t.other.scalar.standAlone(op)
 }
 
 // readyAll is ready for several operands, which it replaces in place. All come to be on one device. The

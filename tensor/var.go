@@ -43,28 +43,28 @@ func (v *Var) Tensor() *Tensor {
 // kind [ErrShape], [ErrAxis], [ErrIndex] or [ErrDevice] or one that t or v carry, v is as it was.
 func (v *Var) Set(t *Tensor, ranges ...Range) error {
 	if v == nil {
-		return fail("set", errNil, "variable is nil", t).err
+		return fail("set", errNil, "variable is nil", t).Err()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now, ok := v.now.ready("set")
 	if !ok {
-		return now.err
+		return now.Err()
 	}
 	part, err := sliced(backend.Dense(now.layout.Shape), ranges)
 	if err != nil {
-		return failWith("set", err, now).err
+		return failWith("set", err, now).Err()
 	}
 	x := array(t)
 	dev, bad := common("set", []operand{{t: now}, x})
 	if bad != nil {
-		return bad.err
+		return bad.Err()
 	}
 	if _, err := repeat(x.shape()).BroadcastTo(part.Shape); err != nil {
-		return failWith("set", err, now, t).err
+		return failWith("set", err, now, t).Err()
 	}
 	if x.weak && !x.scalar.fits(now.node.DType) {
-		return fail("set", ErrDType, fmt.Sprintf("%d does not fit %s", x.scalar.i, now.node.DType), now).err
+		return fail("set", ErrDType, fmt.Sprintf("%d does not fit %s", x.scalar.i, now.node.DType), now).Err()
 	}
 	if part.Len() == 0 {
 		return nil

@@ -70,7 +70,7 @@ func (k *kernel) place(nodes []*Node) (*domain, bool) {
 		if e.act == actBeside {
 			continue // its inputs come with the next entry
 		}
-		for i := range n.in {
+		for i := range n.in() {
 			switch p := &d.places[v.from[i]]; {
 			case p.in == nowhere:
 				*p = place{ins[i], k.values[v.from[i]].in}
@@ -159,7 +159,7 @@ func (b *binding) share(nodes []*Node, facts []facts) {
 	own := make([]bool, len(nodes)) // its memory stays, if with another node
 	for i := range facts {
 		if facts[i].inPlace {
-			own[nodes[i].in[0].Node.id] = true
+			own[nodes[i].in()[0].Node.id] = true
 		}
 	}
 	var until []int // the last step that needs each slot

@@ -135,16 +135,15 @@ func (k *key) add(n *Node, todo bool) {
 		return
 	}
 	w |= uint64(n.red)<<24 | uint64(uint8(n.axes))<<32 | uint64(n.scan)<<62
-	if n.op != nil {
-		w |= uint64(n.op.ID()) << 40
+	if n.kind == kindApply {
+		w |= uint64(n.op().ID()) << 40
 	}
 	k.structure = append(k.structure, w)
 	if n.kind == kindAssemble || n.kind == kindAttention {
-		k.structure = append(k.structure, uint64(len(n.in)))
+		k.structure = append(k.structure, uint64(len(n.in())))
 	}
 	known := n.kind.elementwise() || n.kind == kindScan // the shape is that of an input
-	for i := range n.in {
-		e := &n.in[i]
+	for _, e := range n.in() {
 		same := e.Layout == e.Node.Layout || sameSlice(e.Layout.Shape, e.Node.Layout.Shape) && sameSlice(e.Layout.Strides, e.Node.Layout.Strides) && e.Layout.Offset == 0
 		if same {
 			k.structure = append(k.structure, uint64(e.Node.id))

@@ -33,22 +33,22 @@ func (k *KernelInfo) expect(p *Peak) {
 func (n *Node) flops(shape backend.Shape) int {
 	switch a := n.attr.(type) {
 	case *ConvAttr:
-		w := n.in[1].Layout.Shape
+		w := n.in()[1].Layout.Shape
 		if a.Transposed {
-			return 2 * n.in[0].Layout.Len() * w[1:].Len()
+			return 2 * n.in()[0].Layout.Len() * w[1:].Len()
 		}
 		return 2 * n.Layout.Len() * w[1:].Len()
 	case *PoolAttr:
 		return n.Layout.Len() * backend.Shape(a.Window).Len()
 	case *AttentionAttr:
-		keys := n.in[1].Layout.Shape
-		return 2 * keys[len(keys)-2] * (n.in[0].Layout.Len() + n.Layout.Len())
+		keys := n.in()[1].Layout.Shape
+		return 2 * keys[len(keys)-2] * (n.in()[0].Layout.Len() + n.Layout.Len())
 	case *SortAttr:
-		in := n.in[0].Layout.Shape
+		in := n.in()[0].Layout.Shape
 		return in.Len() * bits.Len(uint(max(in[len(in)-1], 1)-1))
 	}
 	if n.kind == kindMatMul {
-		in := n.in[0].Layout.Shape
+		in := n.in()[0].Layout.Shape
 		return 2 * n.Layout.Len() * in[len(in)-1]
 	}
 	return shape.Len()

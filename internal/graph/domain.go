@@ -76,12 +76,12 @@ func (d *domain) enter(n *Node, i int, a action) (ins [maxIn]backend.Layout, ok 
 		if ok = d.align(i, n.Layout.Shape); ok {
 			order := lastAxis(len(n.Layout.Shape), int(n.axes))
 			d.reorder(order)
-			ins[0] = permute(*n.in[0].Layout, order)
+			ins[0] = permute(*n.in()[0].Layout, order)
 		}
 	case actAnchor:
 		if ok = d.align(i, n.Layout.Shape); ok {
-			for k := range n.in {
-				ins[k] = *n.in[k].Layout
+			for k, e := range n.in() {
+				ins[k] = *e.Layout
 			}
 		}
 	case actBeside:
@@ -93,8 +93,8 @@ func (d *domain) enter(n *Node, i int, a action) (ins [maxIn]backend.Layout, ok 
 
 // expand returns the places of the inputs of an elementwise node.
 func (d *domain) expand(n *Node, i int) (ins [maxIn]backend.Layout, ok bool) {
-	for k := range n.in {
-		if ins[k], ok = compose(d.places[i].Layout, n.Layout.Shape, *n.in[k].Layout); !ok {
+	for k, e := range n.in() {
+		if ins[k], ok = compose(d.places[i].Layout, n.Layout.Shape, *e.Layout); !ok {
 			return ins, false
 		}
 	}
@@ -142,7 +142,7 @@ func (d *domain) change(f func(backend.Layout) (backend.Layout, bool)) bool {
 
 // extend adds the rows of reduction n, which is value i, to the domain, and returns the place of its input.
 func (d *domain) extend(n *Node, i int) (in backend.Layout, ok bool) {
-	e := n.in[0].Layout
+	e := n.in()[0].Layout
 	kept := len(n.Layout.Shape)
 	if _, ok := onto(d.places[i].Layout, n.Layout.Len()); !ok {
 		return in, false
@@ -163,7 +163,7 @@ func (d *domain) extend(n *Node, i int) (in backend.Layout, ok bool) {
 // rows makes those axes of the domain the row along which reduction n, which is value i, is broadcast, and
 // returns the place of its input.
 func (d *domain) rows(n *Node, i int) (in backend.Layout, ok bool) {
-	order, ok := rowOrder(d.places[i].Layout, n.in[0].Layout.Shape[len(n.Layout.Shape):])
+	order, ok := rowOrder(d.places[i].Layout, n.in()[0].Layout.Shape[len(n.Layout.Shape):])
 	if !ok {
 		return in, false
 	}
@@ -179,7 +179,7 @@ func (d *domain) rows(n *Node, i int) (in backend.Layout, ok bool) {
 // reduced returns the place of the input of reduction n at a place of its result in a domain of rows.
 func (d *domain) reduced(n *Node, place backend.Layout) (in backend.Layout, ok bool) {
 	kept := len(place.Shape) - d.axes
-	e := n.in[0].Layout
+	e := n.in()[0].Layout
 	k := len(n.Layout.Shape)
 	if d.axes == 0 || !constant(place, kept) {
 		return in, false

@@ -76,7 +76,7 @@ func (e *emitter) anchored() backend.Kernel {
 		m.Post = e.post(n)
 		return m
 	}
-	for k := range n.in {
+	for k := range n.in() {
 		e.k.operands = append(e.k.operands, operand{value: v.from[k]})
 	}
 	post := e.post(n)
@@ -94,11 +94,11 @@ func (e *emitter) anchored() backend.Kernel {
 	case *ScatterAttr:
 		return &backend.Scatter{DType: n.DType, Add: a.Add, Post: post}
 	case *SortAttr:
-		return &backend.Sort{DType: n.in[0].Node.DType, Descending: a.Descending, Index: a.Index, Post: post}
+		return &backend.Sort{DType: n.in()[0].Node.DType, Descending: a.Descending, Index: a.Index, Post: post}
 	case *AttentionAttr:
 		k := &backend.Attention{DType: n.DType, Causal: a.Causal, Scale: a.Scale, Post: post}
-		if len(n.in) > 3 {
-			k.Mask = n.in[3].Node.DType
+		if len(n.in()) > 3 {
+			k.Mask = n.in()[3].Node.DType
 		}
 		return k
 	}
@@ -148,10 +148,10 @@ func (e *emitter) value(v int32) ops.Ref {
 		r = e.load(v, n, e.constant(v))
 	case n.kind == kindApply:
 		var args [3]ops.Ref
-		for k := range n.in {
+		for k := range n.in() {
 			args[k] = e.value(val.from[k])
 		}
-		r = e.b.Apply(n.op, args[:len(n.in)]...)
+		r = e.b.Apply(n.op(), args[:len(n.in())]...)
 	case n.kind == kindCast:
 		r = e.b.Cast(n.DType, e.value(val.from[0]))
 	case n.kind == kindCopy:

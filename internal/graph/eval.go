@@ -122,7 +122,7 @@ func (f *flight) take() {
 			n.claim = f
 		}
 		if f.facts[i].inPlace {
-			n.in[0].Node.gone = goneTorn // from now on it has the old content no more
+			n.in()[0].Node.gone = goneTorn // from now on it has the old content no more
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (f *flight) land(ok bool) {
 			n.claim = nil
 		}
 		if f.facts[i].inPlace && !ok && !f.began {
-			n.in[0].Node.gone = 0
+			n.in()[0].Node.gone = 0
 		}
 	}
 	for _, buf := range f.slots {
@@ -174,7 +174,7 @@ func (f *flight) publish() {
 		case ownSlot:
 			s = newStorage(f.d, f.bufs[r.node])
 		case inPlaceSlot:
-			prev := n.in[0].Node
+			prev := n.in()[0].Node
 			s = prev.mem.Load()
 			prev.mem.Store(nil)
 			prev.gone = goneOverwritten
@@ -196,10 +196,10 @@ func (f *flight) publish() {
 
 // takePart takes n, which has taken part in an Eval, from the readers of its inputs.
 func (n *Node) takePart() {
-	if n.counted && !n.took {
+	if n.stage == counted {
 		n.addToReaders(-1)
 	}
-	n.took = true
+	n.stage = took
 }
 
 // settle lets n, which has its result in s, forget how it came about, or the result if it is not wanted.
@@ -212,10 +212,12 @@ func (n *Node) settle(s *storage, keep bool) {
 	s.free()
 }
 
-// forget lets go of what n was computed from. The inputs are in one piece of memory with n, so they are cleared.
+// forget lets go of what n was computed from. The inputs may be in one piece of memory with n, so they are cleared.
 func (n *Node) forget() {
-	clear(n.in)
-	n.in, n.attr = nil, nil
+	clear(n.in())
+	if n.more = nil; n.kind != kindApply { // whose operation keeps no memory
+		n.attr = nil
+	}
 }
 
 // takeMoves claims data to be brought to the device: all that is the program's, or else what one transfer
@@ -245,7 +247,7 @@ func (f *flight) move(ctx context.Context) error {
 		data, _ := m.n.attr.([]byte)
 		var err error
 		if m.n.kind == kindTransfer {
-			if data, err = f.d.fetch(ctx, m.n.in[0]); err != nil {
+			if data, err = f.d.fetch(ctx, m.n.in()[0]); err != nil {
 				return fmt.Errorf("graph: to %s: %w", f.d.name, err)
 			}
 		}

@@ -88,7 +88,7 @@ func (f *flight) explain(nodes []*Node) (moves []*Node, err error) {
 	for i, n := range f.order {
 		if n.kind == kindTransfer && f.facts[i].todo {
 			moves = append(moves, n)
-			f.sources = append(f.sources, n.in[0])
+			f.sources = append(f.sources, n.in()[0])
 		}
 		if n.kind == kindTransfer || n.kind == kindData {
 			f.facts[i].todo = false // as it will be by then
@@ -140,7 +140,7 @@ func describe(t ops.DType, s backend.Shape) string { return t.String() + " " + s
 func (n *Node) opName() string {
 	switch n.kind {
 	case kindApply:
-		return n.op.Name
+		return n.op().Name
 	case kindCast:
 		return n.DType.String()
 	case kindReduce:

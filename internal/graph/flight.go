@@ -116,8 +116,8 @@ func (f *flight) visit(root *Node) error {
 	for len(f.stack) > 0 {
 		top := &f.stack[len(f.stack)-1]
 		n := top.n
-		if top.next < len(n.in) && n.mem.Load() == nil && n.kind != kindTransfer {
-			m := n.in[top.next].Node
+		if in := n.in(); top.next < len(in) && n.mem.Load() == nil && n.kind != kindTransfer {
+			m := in[top.next].Node
 			top.next++
 			again := m.gone == goneTorn && n.kind == kindUpdate && top.next == 1 // an update that failed
 			if m.gone != 0 && !again {
@@ -169,10 +169,10 @@ func (f *flight) add(n *Node) {
 		return
 	}
 	f.key.add(n, true)
-	for i := range n.in {
-		m := n.in[i].Node.id
+	for _, e := range n.in() {
+		m := e.Node.id
 		f.reads[m]++
-		if !n.took {
+		if n.stage != took {
 			f.pending[m]++
 		}
 	}
@@ -186,7 +186,7 @@ func (f *flight) decide() {
 			continue
 		}
 		fact.outside = n.readers.Load() > f.pending[i]
-		again := n.took && f.pending[i] > 0 // computed for one reader, and now for another: who knows how many will come
+		again := n.stage == took && f.pending[i] > 0 // computed for one reader, and now for another: who knows how many will come
 		fact.must = fact.must || again || fact.outside && !n.kind.elementwise()
 		if n.kind == kindUpdate {
 			fact.inPlace = f.replaces(n)
@@ -196,7 +196,7 @@ func (f *flight) decide() {
 		if f.facts[i].todo && n.kind == kindUpdate {
 			f.facts[i].must = true
 			if f.facts[i].inPlace {
-				f.facts[n.in[0].Node.id].must = false
+				f.facts[n.in()[0].Node.id].must = false
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func (f *flight) decide() {
 // replaces reports whether update n may take over the memory of the version before: that is the memory of
 // a variable, nobody else reads it, now or later, and it is not asked for.
 func (f *flight) replaces(n *Node) bool {
-	prev := n.in[0].Node
+	prev := n.in()[0].Node
 	i := prev.id
 	if prev.kind != kindUpdate || f.facts[i].must || f.reads[i] != 1 || prev.readers.Load() != f.pending[i] {
 		return false

@@ -82,7 +82,7 @@ func (n *Node) part(k int) (in Edge, at backend.Layout) {
 	default:
 		at = ats[0]
 	}
-	return n.in[k], at
+	return n.in()[k], at
 }
 
 // find returns the value of node at l, or -1.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-go/weft/backend"
@@ -13,33 +14,51 @@ import (
 // What a node computes is in its private fields. They are guarded by the lock of its device, except those
 // that never change and those that are atomic.
 //
-// Programs make many nodes, so a node is small, and its fields are in an order that leaves no gaps: layouts are shared, and a
-// node lies in one piece of memory with its inputs (Room1 and its like).
+// Programs make many nodes, so a node is small, and its fields are in an order that leaves no gaps. Layouts are shared. What but
+// some kinds need is in attr.
 type Node struct {
 	Device *Device
 	Layout *backend.Layout // of the result
 	DType  ops.DType
 
-	kind kind
-	red  ops.ReduceOp // reduce, scan
-	scan scanForm     // scan
-	axes int16        // reduce: how many; scan: which
-
-	took    bool         // took part in an Eval, without its result being kept
-	counted bool         // among the readers of its inputs, until it takes part in an Eval
+	kind    kind
+	red     ops.ReduceOp // reduce, scan
+	scan    scanForm     // scan
+	axes    int16        // reduce: how many; scan: which
+	stage   stage
 	gone    gone         // why the result can be had no more
 	readers atomic.Int32 // nodes recorded on this one that have not taken part in an Eval yet; see begin
 	id      int32        // its number in the last walk that met it
 	mark    uint64       // of that walk
 
-	op   *ops.Op // apply
-	bits uint64  // const
-	attr any     // *ConvAttr, *PoolAttr, *ScatterAttr, *SortAttr, *AttentionAttr, origin (gather), []backend.Layout (assemble, update), []byte (data, until it is on the device)
+	// attr is an *ops.Op (apply), *uint64 (const: the bits), *ConvAttr, *PoolAttr, *ScatterAttr, *SortAttr, *AttentionAttr,
+	// origin (gather), []backend.Layout (assemble, update) or []byte (data, until it is on the device).
+	attr any
 
-	in    []Edge                  // forgotten once computed
+	few   [2]Edge                 // the inputs, unless they are more; forgotten once computed
+	more  *[]Edge                 // then these
 	mem   atomic.Pointer[storage] // the result, once computed; nil before
 	claim *flight                 // the Eval that computes the node now
 }
+
+// in returns the inputs.
+func (n *Node) in() []Edge {
+	switch {
+	case n.more != nil:
+		return *n.more
+	case n.few[1].Node != nil:
+		return n.few[:]
+	case n.few[0].Node != nil:
+		return n.few[:1]
+	}
+	return nil
+}
+
+// op returns what an apply computes.
+func (n *Node) op() *ops.Op { return n.attr.(*ops.Op) }
+
+// bits returns the element of a const.
+func (n *Node) bits() uint64 { return *n.attr.(*uint64) }
 
 // An Edge is a node seen through a layout over its dense result. The layout may belong to other edges too: it never changes.
 type Edge struct {
@@ -103,6 +122,15 @@ func (k kind) elementwise() bool { return k == kindApply || k == kindCast || k =
 // leaf reports whether the node has no inputs, whatever it holds.
 func (k kind) leaf() bool { return k <= kindIndex }
 
+// A stage says whether a node took part in an Eval.
+type stage uint8
+
+const (
+	uncounted stage = iota // not yet, and its inputs need not know
+	counted                // not yet, and is among the readers of its inputs until then
+	took                   // it did
+)
+
 // gone says why a result that was there is not any more.
 type gone uint8
 
@@ -112,60 +140,52 @@ const (
 	goneOverwritten                 // a later version of the variable was written over it
 )
 
-// Room1 is room for an elementwise operation together with its input, in one piece of memory, for a caller who wants it in one
-// piece with something else.
-type Room1 struct {
-	node Node
-	ins  [1]Edge
-}
+// Room is room for an elementwise operation, for a caller who wants it in one piece of memory with something else.
+type Room struct{ node Node }
 
-// Room2 is Room1 for two inputs.
-type Room2 struct {
-	node Node
-	ins  [2]Edge
-}
-
-// Room3 is Room1 for three inputs.
+// Room3 is Room for three inputs.
 type Room3 struct {
 	node Node
 	ins  [3]Edge
+	in   []Edge
 }
 
-// RoomConst is Room2 with the second input, a constant.
+// RoomConst is Room with a second input, a constant.
 type RoomConst struct {
-	Room2
+	Room
 	constant Node
+	bits     uint64
 	layout   backend.Layout
 }
 
-// Apply makes an operation in r, as the function [Apply] does.
-func (r *Room1) Apply(op *ops.Op, shape backend.Shape, x Edge) *Node {
-	r.ins[0] = x
-	r.node.in = r.ins[:]
+// Apply1 makes an operation in r, as the function [Apply] does.
+func (r *Room) Apply1(op *ops.Op, shape backend.Shape, x Edge) *Node {
+	r.node.few[0] = x
 	return r.node.apply(op, shape)
 }
 
-// Apply makes an operation in r, as the function [Apply] does.
-func (r *Room2) Apply(op *ops.Op, shape backend.Shape, x, y Edge) *Node {
-	r.ins[0], r.ins[1] = x, y
-	r.node.in = r.ins[:]
+// Apply2 makes an operation in r, as the function [Apply] does.
+func (r *Room) Apply2(op *ops.Op, shape backend.Shape, x, y Edge) *Node {
+	r.node.few = [2]Edge{x, y}
 	return r.node.apply(op, shape)
 }
 
-// Apply makes an operation in r, as the function [Apply] does.
-func (r *Room3) Apply(op *ops.Op, shape backend.Shape, x, y, z Edge) *Node {
-	r.ins[0], r.ins[1], r.ins[2] = x, y, z
-	r.node.in = r.ins[:]
+// Apply3 makes an operation in r, as the function [Apply] does.
+func (r *Room3) Apply3(op *ops.Op, shape backend.Shape, x, y, z Edge) *Node {
+	r.ins = [3]Edge{x, y, z}
+	r.in = r.ins[:]
+	r.node.more = &r.in
 	return r.node.apply(op, shape)
 }
 
 // Apply makes an operation in r, as the function [Apply] does, of x and an element of its type with the given bit pattern, which
 // is broadcast by strides of 0.
 func (r *RoomConst) Apply(op *ops.Op, x Edge, bits uint64, strides []int) *Node {
+	r.bits = bits
+	r.constant.attr = &r.bits
 	r.constant.begin(kindConst, x.Node.Device, x.Node.DType, nil)
-	r.constant.bits = bits
 	r.layout = backend.Layout{Shape: x.Layout.Shape, Strides: strides}
-	return r.Room2.Apply(op, x.Layout.Shape, x, Edge{&r.constant, &r.layout})
+	return r.Apply2(op, x.Layout.Shape, x, Edge{&r.constant, &r.layout})
 }
 
 // newNode returns a node on in, which it copies, and counts it as a reader of them.
@@ -177,26 +197,12 @@ func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *N
 
 // nodeOn returns a node on in, which it copies.
 func nodeOn(in []Edge) *Node {
-	var n *Node
-	switch len(in) {
-	case 0:
-		return new(Node)
-	case 1:
-		r := new(Room1)
-		r.node.in = r.ins[:]
-		n = &r.node
-	case 2:
-		r := new(Room2)
-		r.node.in = r.ins[:]
-		n = &r.node
-	case 3:
-		r := new(Room3)
-		r.node.in = r.ins[:]
-		n = &r.node
-	default:
-		n = &Node{in: make([]Edge, len(in))}
+	n := new(Node)
+	if copy(n.few[:], in) < len(in) {
+		n.few = [2]Edge{}
+		more := slices.Clone(in)
+		n.more = &more
 	}
-	copy(n.in, in)
 	return n
 }
 
@@ -204,9 +210,12 @@ func nodeOn(in []Edge) *Node {
 // computed or a variable, as of others nobody asks.
 func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
 	n.Device, n.DType, n.kind = d, t, k
-	for i := range n.in {
-		m := n.in[i].Node
-		n.counted = n.counted || m.kind == kindUpdate || !m.Computed()
+	in := n.in()
+	for i := range in {
+		m := in[i].Node
+		if m.kind == kindUpdate || !m.Computed() {
+			n.stage = counted
+		}
 		if n.Layout == nil && sameSlice(m.Layout.Shape, shape) {
 			n.Layout = m.Layout
 		}
@@ -214,15 +223,15 @@ func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
 	if n.Layout == nil {
 		n.Layout = dense(shape)
 	}
-	if n.counted {
+	if n.stage == counted {
 		n.addToReaders(1)
 	}
 }
 
 // addToReaders counts n as a reader of its inputs, or as one less.
 func (n *Node) addToReaders(count int32) {
-	for i := range n.in {
-		n.in[i].Node.readers.Add(count)
+	for _, e := range n.in() {
+		e.Node.readers.Add(count)
 	}
 }
 
@@ -265,7 +274,7 @@ func Host(d *Device, t ops.DType, shape backend.Shape, data []byte) *Node {
 // Const returns a node of no axes whose element has the given bit pattern, as [ops.Value.Bits] gives it.
 func Const(d *Device, t ops.DType, bits uint64) *Node {
 	n := newNode(kindConst, d, t, nil)
-	n.bits = bits
+	n.attr = &bits
 	return n
 }
 
@@ -279,13 +288,14 @@ func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node { return nodeOn(in
 
 // apply makes n, which has its inputs, an elementwise operation.
 func (n *Node) apply(op *ops.Op, shape backend.Shape) *Node {
-	last := n.in[len(n.in)-1].Node
+	in := n.in()
+	last := in[len(in)-1].Node
 	t := last.DType
 	if op.Rule.ToBool {
 		t = ops.Bool
 	}
+	n.attr = op
 	n.begin(kindApply, last.Device, t, shape)
-	n.op = op
 	return n
 }
 
@@ -442,7 +452,7 @@ func Transfer(d *Device, in Edge) *Node {
 	case m.Device == d:
 		return Copy(in)
 	case m.kind == kindConst:
-		return Copy(Edge{Const(d, m.DType, m.bits), in.Layout})
+		return Copy(Edge{Const(d, m.DType, m.bits()), in.Layout})
 	case m.kind == kindIndex:
 		return Copy(Edge{Index(d, m.DType, m.Layout.Shape[0]), in.Layout})
 	}

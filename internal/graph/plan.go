@@ -77,7 +77,7 @@ func (p *planner) weigh() {
 		}
 		cost := n.cost()
 		f.heavy, f.fixed = !n.kind.elementwise(), n.kind.elementwise()
-		for _, e := range n.in {
+		for _, e := range n.in() {
 			in := &p.facts[e.Node.id]
 			f.fixed = f.fixed && in.fixed
 			if in.todo && n.kind.elementwise() {
@@ -92,9 +92,9 @@ func (p *planner) weigh() {
 // cost returns roughly how many simple operations one element of n takes.
 func (n *Node) cost() int {
 	switch {
-	case n.kind == kindApply && n.op == ops.RandBits:
+	case n.kind == kindApply && n.op() == ops.RandBits:
 		return 16 // ten rounds of multiplications
-	case n.kind == kindApply && (n.op.Int == nil || n.op == ops.Pow):
+	case n.kind == kindApply && (n.op().Int == nil || n.op() == ops.Pow):
 		return 4 // a function such as exp
 	case n.kind == kindApply, n.kind == kindCast:
 		return 1
@@ -119,7 +119,7 @@ func (p *planner) decide(i int32) {
 			p.done = append(p.done, newGroup(p.nodes, i))
 		}
 	case n.kind == kindAssemble:
-		for k := range n.in {
+		for k := range n.in() {
 			p.writePart(i, k)
 		}
 	case n.kind == kindUpdate: // the last group found is the first to run
@@ -262,7 +262,7 @@ func (p *planner) enter(g *group, v int32, a action) bool {
 	}
 	count, first := len(g.values), len(g.log) == 0
 	var from [maxIn]int32
-	for k, e := range n.in {
+	for k, e := range n.in() {
 		in := inputSpace(n.kind, k, g.values[v].in)
 		if from[k] = g.find(e.Node.id, in, ins[k]); from[k] < 0 {
 			from[k] = int32(len(g.values))

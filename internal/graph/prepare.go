@@ -126,7 +126,7 @@ func (k *kernel) title(nodes []*Node) string {
 		a, ok := n.attr.(*SortAttr)
 		switch {
 		case !ok || !a.Index:
-		case n.Layout.Shape[len(n.Layout.Shape)-1] < n.in[0].Layout.Shape[len(n.Layout.Shape)-1]:
+		case n.Layout.Shape[len(n.Layout.Shape)-1] < n.in()[0].Layout.Shape[len(n.Layout.Shape)-1]:
 			name = "top-k"
 		default:
 			name = "argsort"

@@ -115,7 +115,7 @@ func (e Edge) onHost() (src []byte, l backend.Layout, err error) {
 	}
 	switch n.kind {
 	case kindConst:
-		src = binary.LittleEndian.AppendUint64(nil, n.bits)
+		src = binary.LittleEndian.AppendUint64(nil, n.bits())
 	case kindIndex: // element i is i
 		src = make([]byte, 0, 8*e.Layout.Len())
 		for _, at := range e.Layout.All() {

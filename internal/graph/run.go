@@ -66,7 +66,7 @@ func (f *flight) allocate() error {
 	}
 	for i := range f.facts { // the version before comes before
 		if f.facts[i].inPlace {
-			prev := f.order[i].in[0].Node // whose id is by now that of another walk, perhaps
+			prev := f.order[i].in()[0].Node // whose id is by now that of another walk, perhaps
 			f.bufs[i] = f.bufs[slices.Index(f.order, prev)]
 		}
 	}
@@ -83,7 +83,7 @@ func (f *flight) steps() []backend.Step {
 		step.Out = f.fill(s.out, s.outNode)
 		if n := len(f.consts); len(s.kernel.consts) > 0 {
 			for _, c := range s.kernel.consts {
-				f.consts = append(f.consts, f.order[c].bits)
+				f.consts = append(f.consts, f.order[c].bits())
 			}
 			step.Consts = f.consts[n:len(f.consts):len(f.consts)]
 		}

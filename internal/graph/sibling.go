@@ -31,8 +31,8 @@ func (p *planner) reduction(n *Node) *Node {
 			return nil
 		}
 		next := (*Node)(nil)
-		for k := range n.in {
-			if e := &n.in[k]; p.facts[e.Node.id].heavy && e.Layout.IsDense() {
+		for _, e := range n.in() {
+			if p.facts[e.Node.id].heavy && e.Layout.IsDense() {
 				next = e.Node
 				break
 			}
@@ -68,7 +68,7 @@ func (p *planner) inside(g *group, i int32) bool {
 func (p *planner) reduces(g *group, r *Node) bool {
 	for _, e := range g.log {
 		n := p.nodes[g.values[e.value].node]
-		if n.kind == kindReduce && n.axes == r.axes && n.in[0].Node == r.in[0].Node && n.in[0].Layout.Equal(*r.in[0].Layout) {
+		if n.kind == kindReduce && n.axes == r.axes && n.in()[0].Node == r.in()[0].Node && n.in()[0].Layout.Equal(*r.in()[0].Layout) {
 			return true
 		}
 	}
@@ -77,7 +77,7 @@ func (p *planner) reduces(g *group, r *Node) bool {
 
 // addBeside adds the result of node i to g.
 func (p *planner) addBeside(g *group, i int32) bool {
-	if g.fused+p.nodes[i].fusedAs() > maxFused || p.limit > 0 && g.operands(p.nodes)+len(p.nodes[i].in) >= p.limit {
+	if g.fused+p.nodes[i].fusedAs() > maxFused || p.limit > 0 && g.operands(p.nodes)+len(p.nodes[i].in()) >= p.limit {
 		return false
 	}
 	before, log := g.dom, len(g.log)

@@ -129,14 +129,14 @@ func (s *small) value(n *Node, z []byte) bool {
 		return false
 	}
 	var in [maxArgs][]byte
-	for k := range n.in {
-		if in[k] = s.operand(&n.in[k], n.kind != kindApply); in[k] == nil {
+	for k := range n.in() {
+		if in[k] = s.operand(&n.in()[k], n.kind != kindApply); in[k] == nil {
 			return false
 		}
 	}
-	switch last := n.in[len(n.in)-1].Node; n.kind {
+	switch last := n.in()[len(n.in())-1].Node; n.kind {
 	case kindApply:
-		return s.d.applier.Apply(n.op, last.DType, n.Layout.Shape.Len(), z, in)
+		return s.d.applier.Apply(n.op(), last.DType, n.Layout.Shape.Len(), z, in)
 	case kindCast:
 		return s.d.applier.Convert(n.DType, last.DType, n.Layout.Shape.Len(), z, in[0])
 	default: // kindCopy
@@ -176,7 +176,7 @@ func (s *small) source(n *Node) []byte {
 	}
 	switch size := n.DType.Size(); n.kind {
 	case kindConst:
-		return appendBits(s.take(8)[:0], n.bits, size)
+		return appendBits(s.take(8)[:0], n.bits(), size)
 	case kindData:
 		data, _ := n.attr.([]byte)
 		return data
