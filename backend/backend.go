@@ -91,9 +91,9 @@ type Dropper interface {
 type Applier interface {
 	HostBackend
 
-	// Apply computes n elements of z by op, whose operands are of type d (a condition of Bool), from as many elements of each input,
-	// or from the one that an input has. It reports false, having done nothing, if it cannot.
-	Apply(op *ops.Op, d ops.DType, n int, z []byte, in [3][]byte) bool
+	// Apply computes n elements of z by op, whose operands are of type d (a condition of Bool), from as many elements of x, y and w,
+	// or from the one that an operand has. Those that op has not are not looked at. It reports false, having done nothing, if it cannot.
+	Apply(op *ops.Op, d ops.DType, n int, z, x, y, w []byte) bool
 
 	// Convert computes n elements of z, of type to, from as many of x, of type from. It reports false, having done nothing, if it cannot.
 	Convert(to, from ops.DType, n int, z, x []byte) bool

@@ -30,10 +30,7 @@ func (b *Builder) Const(slot int, d DType) Ref {
 
 // Apply returns o of the operands, whose types must suit it as [Op.Infer] says.
 func (b *Builder) Apply(o *Op, args ...Ref) Ref {
-	in := Instr{Kind: Apply, Op: o, DType: b.DType(args[len(args)-1]), Row: b.row(args...)}
-	if o.Rule.ToBool {
-		in.DType = Bool
-	}
+	in := Instr{Kind: Apply, Op: o, DType: o.Returns(b.DType(args[len(args)-1])), Row: b.row(args...)}
 	copy(in.Args[:], args)
 	return b.add(in)
 }

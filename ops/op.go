@@ -92,15 +92,20 @@ func (o *Op) Infer(in ...DType) (arg, out DType, err error) {
 	if !o.Rule.Accept.Has(arg.Kind()) {
 		return 0, 0, fmt.Errorf("takes %s, not %s: %w", o.Rule.Accept, arg, ErrDType)
 	}
-	if o.Rule.ToBool {
-		return arg, Bool, nil
-	}
-	return arg, arg, nil
+	return arg, o.Returns(arg), nil
 }
 
 // Keeps reports whether op takes operands of type d, all of them, without converting them first.
 func (o *Op) Keeps(d DType) bool {
 	return !o.Rule.Cond && d.Valid() && o.Rule.Accept.Has(d.Kind()) && (!o.Rule.ToFloat || d.IsFloat())
+}
+
+// Returns returns the type of the result of operands of type d, which o keeps.
+func (o *Op) Returns(d DType) DType {
+	if o.Rule.ToBool {
+		return Bool
+	}
+	return d
 }
 
 func typeNames(ds []DType) string {

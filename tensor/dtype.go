@@ -40,6 +40,8 @@ type Elem interface {
 func DTypeOf[T Elem]() DType {
 	var zero T
 	switch any(zero).(type) {
+	case float32:
+		return Float32
 	case bool:
 		return Bool
 	case uint8:
@@ -56,8 +58,6 @@ func DTypeOf[T Elem]() DType {
 		return Float16
 	case BF16:
 		return BFloat16
-	case float32:
-		return Float32
 	}
 	return Float64
 }

@@ -15,7 +15,7 @@ var (
 )
 
 // Apply implements [backend.Applier].
-func (b *Backend) Apply(op *ops.Op, d ops.DType, n int, z []byte, in [3][]byte) bool {
+func (b *Backend) Apply(op *ops.Op, d ops.DType, n int, z, x, y, w []byte) bool {
 	if d.IsHalf() || b.closed.Load() {
 		return false // the registers of half-precision numbers have another form
 	}
@@ -26,29 +26,25 @@ func (b *Backend) Apply(op *ops.Op, d ops.DType, n int, z []byte, in [3][]byte) 
 		f = &fs
 		entry.Store(f)
 	}
-	var at [3]unsafe.Pointer
-	lone := 0
-	for k := range op.Arity {
-		size := d.Size()
-		if op.Rule.Cond && k == 0 {
-			size = 1
-		}
-		switch at[k] = unsafe.Pointer(unsafe.SliceData(in[k])); len(in[k]) {
-		case n * size:
-		case size:
-			lone |= 1 << k
-		default:
-			return false
-		}
+	size := d.Size()
+	lone := single(x, n, size)
+	if op.Rule.Cond {
+		lone = single(x, n, 1)
+	}
+	if op.Arity > 1 {
+		lone |= single(y, n, size) << 1
+	}
+	if op.Arity > 2 {
+		lone |= single(w, n, size) << 2
 	}
 	run := f.v
-	if lone > 0 {
-		if lone == 1<<op.Arity-1 || f.lone[lone] == nil {
+	if lone != 0 {
+		if lone < 0 || lone == 1<<op.Arity-1 || f.lone[lone] == nil {
 			return false
 		}
 		run = f.lone[lone]
 	}
-	run(unsafe.Pointer(unsafe.SliceData(z)), at[0], at[1], at[2], n)
+	run(first(z), first(x), first(y), first(w), n)
 	return true
 }
 
@@ -67,3 +63,17 @@ func (b *Backend) Convert(to, from ops.DType, n int, z, x []byte) bool {
 	(*f)(unsafe.Pointer(unsafe.SliceData(z)), unsafe.Pointer(unsafe.SliceData(x)), nil, nil, n)
 	return true
 }
+
+// single returns 0 if b is n elements of the given size, 1 if it is one, and else -1.
+func single(b []byte, n, size int) int {
+	switch len(b) {
+	case n * size:
+		return 0
+	case size:
+		return 1
+	}
+	return -1
+}
+
+// first returns the address of the first byte, nil if there is none.
+func first(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

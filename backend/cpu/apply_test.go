@@ -40,7 +40,7 @@ func TestApply(t *testing.T) {
 					}
 				}
 				got := make([]byte, out.Size()*n)
-				if !b.Apply(op, d, n, got, in) {
+				if !b.Apply(op, d, n, got, in[0], in[1], in[2]) {
 					if lone == 0 && !d.IsHalf() {
 						t.Errorf("%s of %s is not computed", op.Name, d)
 					}

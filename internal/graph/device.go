@@ -27,6 +27,7 @@ type Device struct {
 	small  *small   // made when it is first wanted
 	closed bool     // Close was called
 	walks  uint64   // counts the walks over the graph, to mark nodes
+	evals  int64    // for Stats
 	cache  cache
 
 	limit    int             // operands a kernel may have
@@ -95,14 +96,17 @@ type Stats struct {
 }
 
 type counters struct {
-	evals, plans, planHits, kernels, fallbacks atomic.Int64
+	plans, planHits, kernels, fallbacks atomic.Int64
 }
 
 // Stats returns the statistics of the device.
 func (d *Device) Stats() Stats {
+	d.lock.must()
+	evals := d.evals
+	d.lock.Unlock()
 	info := d.b.Info()
 	return Stats{
-		Evals:       d.stats.evals.Load(),
+		Evals:       evals,
 		Plans:       d.stats.plans.Load(),
 		PlanHits:    d.stats.planHits.Load(),
 		Kernels:     d.stats.kernels.Load(),
@@ -149,6 +153,11 @@ func (m *ctxMutex) Lock(ctx context.Context) error {
 	if m.state.CompareAndSwap(unlocked, locked) {
 		return nil
 	}
+	return m.wait(ctx)
+}
+
+// wait takes the lock, which somebody may hold.
+func (m *ctxMutex) wait(ctx context.Context) error {
 	for m.state.Swap(wanted) != unlocked {
 		select {
 		case <-m.wake:
@@ -165,9 +174,14 @@ func (m *ctxMutex) must() { _ = m.Lock(context.Background()) }
 // Unlock gives the lock back.
 func (m *ctxMutex) Unlock() {
 	if m.state.Swap(unlocked) == wanted {
-		select {
-		case m.wake <- struct{}{}:
-		default: // one that is woken already looks after it
-		}
+		m.wakeOne()
+	}
+}
+
+// wakeOne wakes one who waits.
+func (m *ctxMutex) wakeOne() {
+	select {
+	case m.wake <- struct{}{}:
+	default: // one that is woken already looks after it
 	}
 }

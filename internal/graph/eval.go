@@ -99,8 +99,8 @@ func (f *flight) fly(ctx context.Context, nodes []*Node) (again bool, err error)
 		return false, err
 	}
 	f.take()
+	d.evals++
 	d.lock.Unlock()
-	d.stats.evals.Add(1)
 	err = f.run(ctx)
 	f.land(err == nil)
 	return false, err

@@ -160,22 +160,28 @@ type RoomConst struct {
 
 // Apply1 makes an operation in r, as the function [Apply] does.
 func (r *Room) Apply1(op *ops.Op, shape backend.Shape, x Edge) *Node {
-	r.node.few[0] = x
-	return r.node.apply(op, shape)
+	n := &r.node
+	n.few[0], n.attr = x, op
+	n.begin(kindApply, x.Node.Device, op.Returns(x.Node.DType), shape, n.few[:1])
+	return n
 }
 
 // Apply2 makes an operation in r, as the function [Apply] does.
 func (r *Room) Apply2(op *ops.Op, shape backend.Shape, x, y Edge) *Node {
-	r.node.few = [2]Edge{x, y}
-	return r.node.apply(op, shape)
+	n := &r.node
+	n.few, n.attr = [2]Edge{x, y}, op
+	n.begin(kindApply, y.Node.Device, op.Returns(y.Node.DType), shape, n.few[:])
+	return n
 }
 
 // Apply3 makes an operation in r, as the function [Apply] does.
 func (r *Room3) Apply3(op *ops.Op, shape backend.Shape, x, y, z Edge) *Node {
+	n := &r.node
 	r.ins = [3]Edge{x, y, z}
 	r.in = r.ins[:]
-	r.node.more = &r.in
-	return r.node.apply(op, shape)
+	n.more, n.attr = &r.in, op
+	n.begin(kindApply, z.Node.Device, op.Returns(z.Node.DType), shape, r.in)
+	return n
 }
 
 // Apply makes an operation in r, as the function [Apply] does, of x and an element of its type with the given bit pattern, which
@@ -183,7 +189,7 @@ func (r *Room3) Apply3(op *ops.Op, shape backend.Shape, x, y, z Edge) *Node {
 func (r *RoomConst) Apply(op *ops.Op, x Edge, bits uint64, strides []int) *Node {
 	r.bits = bits
 	r.constant.attr = &r.bits
-	r.constant.begin(kindConst, x.Node.Device, x.Node.DType, nil)
+	r.constant.begin(kindConst, x.Node.Device, x.Node.DType, nil, nil)
 	r.layout = backend.Layout{Shape: x.Layout.Shape, Strides: strides}
 	return r.Apply2(op, x.Layout.Shape, x, Edge{&r.constant, &r.layout})
 }
@@ -191,7 +197,7 @@ func (r *RoomConst) Apply(op *ops.Op, x Edge, bits uint64, strides []int) *Node 
 // newNode returns a node on in, which it copies, and counts it as a reader of them.
 func newNode(k kind, d *Device, t ops.DType, shape backend.Shape, in ...Edge) *Node {
 	n := nodeOn(in)
-	n.begin(k, d, t, shape)
+	n.begin(k, d, t, shape, n.in())
 	return n
 }
 
@@ -206,23 +212,24 @@ func nodeOn(in []Edge) *Node {
 	return n
 }
 
-// begin makes n, which has its inputs, a node and counts it as a reader of them: of all, unless none of them is still to be
+// begin makes n, which has its inputs, in, a node and counts it as a reader of them: of all, unless none of them is still to be
 // computed or a variable, as of others nobody asks.
-func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape) {
-	n.Device, n.DType, n.kind = d, t, k
-	in := n.in()
+func (n *Node) begin(k kind, d *Device, t ops.DType, shape backend.Shape, in []Edge) {
+	n.kind, n.DType = k, t
+	var l *backend.Layout
 	for i := range in {
 		m := in[i].Node
 		if m.kind == kindUpdate || !m.Computed() {
 			n.stage = counted
 		}
-		if n.Layout == nil && sameSlice(m.Layout.Shape, shape) {
-			n.Layout = m.Layout
+		if l == nil && sameSlice(m.Layout.Shape, shape) {
+			l = m.Layout
 		}
 	}
-	if n.Layout == nil {
-		n.Layout = dense(shape)
+	if l == nil {
+		l = dense(shape)
 	}
+	n.Device, n.Layout = d, l
 	if n.stage == counted {
 		n.addToReaders(1)
 	}
@@ -284,18 +291,10 @@ func Index(d *Device, t ops.DType, n int) *Node {
 }
 
 // Apply returns an elementwise operation. The inputs have the types that [ops.Op.Infer] asks for, and layouts of the given shape.
-func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node { return nodeOn(in).apply(op, shape) }
-
-// apply makes n, which has its inputs, an elementwise operation.
-func (n *Node) apply(op *ops.Op, shape backend.Shape) *Node {
-	in := n.in()
+func Apply(op *ops.Op, shape backend.Shape, in ...Edge) *Node {
 	last := in[len(in)-1].Node
-	t := last.DType
-	if op.Rule.ToBool {
-		t = ops.Bool
-	}
+	n := newNode(kindApply, last.Device, op.Returns(last.DType), shape, in...)
 	n.attr = op
-	n.begin(kindApply, last.Device, t, shape)
 	return n
 }
 

@@ -14,13 +14,15 @@ import (
 // those.
 func Read(ctx context.Context, e Edge, dst []byte) error {
 	ctx = live(ctx)
-	if src, l, err := e.onHost(); src != nil || err != nil {
-		if err == nil {
-			pack(dst, src, l, e.Node.DType.Size())
-		}
-		return err
-	}
 	d := e.Node.Device
+	if e.Node.kind.leaf() {
+		if src, l, err := e.onHost(); src != nil || err != nil {
+			if err == nil {
+				pack(dst, src, l, e.Node.DType.Size())
+			}
+			return err
+		}
+	}
 	if d.readSmall(ctx, e, dst) {
 		return nil
 	}
@@ -47,10 +49,12 @@ func Bytes(ctx context.Context, e Edge) ([]byte, error) {
 		dst := hostmem.Make[byte](size)
 		return dst, Read(ctx, e, dst)
 	}
-	if src, _, err := e.onHost(); err != nil {
-		return nil, err
-	} else if src != nil {
-		return src[at : at+size : at+size], nil
+	if e.Node.kind.leaf() {
+		if src, _, err := e.onHost(); err != nil {
+			return nil, err
+		} else if src != nil {
+			return src[at : at+size : at+size], nil
+		}
 	}
 	if d.host == nil {
 		dst := hostmem.Make[byte](size)
@@ -101,13 +105,10 @@ func (d *Device) unpin(s *storage) {
 	d.lock.Unlock()
 }
 
-// onHost returns memory of the program that has the elements of e, at layout l, or nil if they are on the
-// device or yet to be computed.
+// onHost returns memory of the program that has the elements of e, of a leaf, at layout l, or nil if they are on the
+// device.
 func (e Edge) onHost() (src []byte, l backend.Layout, err error) {
 	n := e.Node
-	if !n.kind.leaf() {
-		return nil, l, nil
-	}
 	n.Device.lock.must()
 	defer n.Device.lock.Unlock()
 	if err := n.available(); err != nil {

@@ -24,10 +24,10 @@ const (
 // A small computes without a plan. A device has one, guarded by its lock.
 type small struct {
 	d       *Device
-	left    int // operations that may still be met
-	used    int // bytes of room in use
-	room    [(smallOperations*(1+maxArgs) + 1) * smallBytes]byte
 	results [][]byte // of the nodes asked for
+	left    int      // operations that may still be met
+	used    int      // bytes of room in use
+	room    [(smallOperations*(1+maxArgs) + 1) * smallBytes]byte
 }
 
 // smallWay takes the lock of d to compute without a plan. It returns nil if that cannot be.
@@ -55,20 +55,17 @@ func (d *Device) readSmall(ctx context.Context, e Edge, dst []byte) bool {
 	if s == nil {
 		return false
 	}
-	defer d.lock.Unlock()
+	ok := false
 	if e.Layout == e.Node.Layout && e.Node.mem.Load() == nil {
-		if !s.value(e.Node, dst) {
-			return false
-		}
-	} else {
-		x := s.operand(&e, true)
-		if x == nil {
-			return false
-		}
-		copy(dst, x)
+		ok = s.value(e.Node, dst)
+	} else if x := s.operand(&e, true); x != nil {
+		ok = copy(dst, x) == len(dst)
 	}
-	s.count()
-	return true
+	if ok {
+		s.count()
+	}
+	d.lock.Unlock()
+	return ok
 }
 
 // evalSmall computes those of nodes that are on d, and reports whether it could. If not, nothing has changed.
@@ -113,7 +110,7 @@ func (d *Device) evalSmall(ctx context.Context, nodes []*Node) bool {
 // count counts an Eval, if anything was computed.
 func (s *small) count() {
 	if s.left < smallOperations {
-		s.d.stats.evals.Add(1)
+		s.d.evals++
 	}
 }
 
@@ -128,27 +125,39 @@ func (s *small) value(n *Node, z []byte) bool {
 	if s.left--; s.left < 0 || n.gone != 0 {
 		return false
 	}
-	var in [maxArgs][]byte
-	for k := range n.in() {
-		if in[k] = s.operand(&n.in()[k], n.kind != kindApply); in[k] == nil {
+	in := n.in()
+	var x [maxArgs][]byte
+	for k := range in {
+		if x[k] = s.operand(&in[k], n.kind != kindApply); x[k] == nil {
 			return false
 		}
 	}
-	switch last := n.in()[len(n.in())-1].Node; n.kind {
+	switch last := in[len(in)-1].Node; n.kind {
 	case kindApply:
-		return s.d.applier.Apply(n.op(), last.DType, n.Layout.Shape.Len(), z, in)
+		return s.d.applier.Apply(n.op(), last.DType, n.Layout.Shape.Len(), z, x[0], x[1], x[2])
 	case kindCast:
-		return s.d.applier.Convert(n.DType, last.DType, n.Layout.Shape.Len(), z, in[0])
+		return s.d.applier.Convert(n.DType, last.DType, n.Layout.Shape.Len(), z, x[0])
 	default: // kindCopy
-		return copy(z, in[0]) == len(z)
+		return copy(z, x[0]) == len(z)
 	}
 }
 
 // operand returns the elements of e, one after the other, or unless all is asked for the one that they all are. It returns nil if
-// it cannot.
+// it cannot. A variable is left to a plan, which knows when its memory may be written over, and so are quantised elements, which
+// have no size of their own.
 func (s *small) operand(e *Edge, all bool) []byte {
 	n, l := e.Node, e.Layout
-	src := s.source(n)
+	if n.gone != 0 || n.kind == kindUpdate || n.DType.Quantized() {
+		return nil
+	}
+	var src []byte
+	if m := n.mem.Load(); m != nil {
+		src = m.data
+	} else if n.kind == kindData {
+		src, _ = n.attr.([]byte)
+	} else {
+		src = s.computed(n)
+	}
 	if src == nil {
 		return nil
 	}
@@ -165,25 +174,13 @@ func (s *small) operand(e *Edge, all bool) []byte {
 	return z
 }
 
-// source returns the elements of n, computed before if need be, or nil. A variable is left to a plan, which knows when its
-// memory may be written over, and so are quantised elements, which have no size of their own.
-func (s *small) source(n *Node) []byte {
-	if n.gone != 0 || n.kind == kindUpdate || n.DType.Quantized() {
-		return nil
-	}
-	if b := n.mem.Load(); b != nil {
-		return b.data
-	}
-	switch size := n.DType.Size(); n.kind {
-	case kindConst:
+// computed returns the elements of n, which has no memory yet, or nil.
+func (s *small) computed(n *Node) []byte {
+	size := n.DType.Size()
+	switch {
+	case n.kind == kindConst:
 		return appendBits(s.take(8)[:0], n.bits(), size)
-	case kindData:
-		data, _ := n.attr.([]byte)
-		return data
-	case kindApply, kindCast, kindCopy:
-		if !n.small() || s.left == 0 {
-			return nil
-		}
+	case n.small() && s.left > 0:
 		if z := s.take(size * n.Layout.Shape.Len()); s.value(n, z) {
 			return z
 		}
