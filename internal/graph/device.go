@@ -27,7 +27,6 @@ type Device struct {
 	small  *small   // made when it is first wanted
 	closed bool     // Close was called
 	walks  uint64   // counts the walks over the graph, to mark nodes
-	evals  int64    // for Stats
 	cache  cache
 
 	limit    int             // operands a kernel may have
@@ -96,17 +95,14 @@ type Stats struct {
 }
 
 type counters struct {
-	plans, planHits, kernels, fallbacks atomic.Int64
+	evals, plans, planHits, kernels, fallbacks atomic.Int64
 }
 
 // Stats returns the statistics of the device.
 func (d *Device) Stats() Stats {
-	d.lock.must()
-	evals := d.evals
-	d.lock.Unlock()
 	info := d.b.Info()
 	return Stats{
-		Evals:       evals,
+		Evals:       d.stats.evals.Load(),
 		Plans:       d.stats.plans.Load(),
 		PlanHits:    d.stats.planHits.Load(),
 		Kernels:     d.stats.kernels.Load(),

@@ -99,8 +99,8 @@ func (f *flight) fly(ctx context.Context, nodes []*Node) (again bool, err error)
 		return false, err
 	}
 	f.take()
-	d.evals++
 	d.lock.Unlock()
+	d.stats.evals.Add(1)
 	err = f.run(ctx)
 	f.land(err == nil)
 	return false, err
@@ -212,10 +212,13 @@ func (n *Node) settle(s *storage, keep bool) {
 	s.free()
 }
 
-// forget lets go of what n was computed from. The inputs may be in one piece of memory with n, so they are cleared.
+// forget lets go of what n was computed from. More inputs than a few may be in one piece of memory with n, so they are cleared.
 func (n *Node) forget() {
-	clear(n.in())
-	if n.more = nil; n.kind != kindApply { // whose operation keeps no memory
+	if n.more != nil {
+		clear(*n.more)
+	}
+	n.few, n.more = [2]Edge{}, nil
+	if n.kind != kindApply { // whose operation keeps no memory
 		n.attr = nil
 	}
 }

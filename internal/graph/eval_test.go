@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 	"weak"
 
 	"github.com/weft-go/weft/backend"
@@ -447,5 +448,18 @@ func TestDeep(t *testing.T) {
 	wantFloats(t, y, 20000, 20001)
 	if n := d.Stats().Kernels; n != (20000+maxFused-1)/maxFused {
 		t.Errorf("%d kernels", n)
+	}
+}
+
+// Programs make many nodes: what one takes is time of the collector.
+func TestSizes(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		t.Skip("for 64 bits")
+	}
+	if got := unsafe.Sizeof(Room{}); got > 112 {
+		t.Errorf("a node takes %d bytes, want 112", got) // with a tensor of 32 the collector's class of 144
+	}
+	if got := unsafe.Sizeof(storage{}); got > 64 {
+		t.Errorf("a storage takes %d bytes, want 64", got) // with a line of elements its class of 128
 	}
 }

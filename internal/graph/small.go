@@ -19,14 +19,15 @@ const (
 	smallOperations = 8   // altogether
 	smallBytes      = 8 * smallElements
 	maxArgs         = 3
+	line            = 64 // bytes of the cache
 )
 
 // A small computes without a plan. A device has one, guarded by its lock.
 type small struct {
 	d       *Device
-	results [][]byte // of the nodes asked for
-	left    int      // operations that may still be met
-	used    int      // bytes of room in use
+	results []*storage // of the nodes asked for
+	left    int        // operations that may still be met
+	used    int        // bytes of room in use
 	room    [(smallOperations*(1+maxArgs) + 1) * smallBytes]byte
 }
 
@@ -79,38 +80,49 @@ func (d *Device) evalSmall(ctx context.Context, nodes []*Node) bool {
 	if s == nil {
 		return false
 	}
-	defer d.lock.Unlock()
-	defer func() {
-		clear(s.results)
-		s.results = s.results[:0]
-	}()
+	ok := s.values(nodes)
+	if ok {
+		s.keep(nodes)
+		s.count()
+	}
+	clear(s.results)
+	s.results = s.results[:0]
+	d.lock.Unlock()
+	return ok
+}
+
+// values computes the results of nodes, and reports whether it could.
+func (s *small) values(nodes []*Node) bool {
 	for _, n := range nodes {
-		var z []byte
-		if n.Device == d && !n.Computed() {
-			z = make([]byte, n.DType.Size()*n.Layout.Shape.Len())
-			if n.claim != nil || !s.value(n, z) {
+		var m *storage
+		if n.Device == s.d && !n.Computed() {
+			m = smallStorage(n.DType.Size() * n.Layout.Shape.Len())
+			if n.claim != nil || !s.value(n, m.data) {
 				return false
 			}
 		}
-		if s.results = append(s.results, z); n.Device == d && n.gone != 0 {
+		if s.results = append(s.results, m); n.Device == s.d && n.gone != 0 {
 			return false
 		}
 	}
-	for i, z := range s.results {
-		if n := nodes[i]; z != nil && n.mem.Load() == nil { // n may be there twice
-			n.mem.Store(&storage{data: z})
+	return true
+}
+
+// keep gives nodes their results.
+func (s *small) keep(nodes []*Node) {
+	for i, m := range s.results {
+		if n := nodes[i]; m != nil && n.mem.Load() == nil { // n may be there twice
+			n.mem.Store(m)
 			n.takePart()
 			n.forget()
 		}
 	}
-	s.count()
-	return true
 }
 
 // count counts an Eval, if anything was computed.
 func (s *small) count() {
 	if s.left < smallOperations {
-		s.d.evals++
+		s.d.stats.evals.Add(1)
 	}
 }
 
@@ -188,10 +200,9 @@ func (s *small) computed(n *Node) []byte {
 	return nil
 }
 
-// take returns memory for what lies between. There is enough: of each operation for the result and its operands, and for a view
-// that is read.
+// take returns memory for what lies between, whole lines, so that vectors do not straddle two. There is enough: of each operation
+// for the result and its operands, and for a view that is read.
 func (s *small) take(bytes int) []byte {
-	const line = 64 // so that vectors do not straddle two
 	z := s.room[s.used : s.used+bytes : s.used+bytes]
 	s.used += (bytes + line - 1) &^ (line - 1)
 	return z

@@ -36,6 +36,19 @@ func newStorage(d *Device, buf backend.Buffer) *storage {
 	return s
 }
 
+// smallStorage returns a storage of so many bytes of the program's memory. Few of them are in one piece of memory with it.
+func smallStorage(bytes int) *storage {
+	if bytes > line {
+		return &storage{data: make([]byte, bytes)}
+	}
+	s := new(struct {
+		storage
+		room [line]byte
+	})
+	s.data = s.room[:bytes]
+	return &s.storage
+}
+
 // buffer returns the memory as the backend of d knows it. The caller holds the lock of d.
 func (s *storage) buffer(d *Device) backend.Buffer {
 	if s.buf == nil {
