@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/ops"
 )
@@ -56,6 +58,7 @@ func (j *job) mapDomain(p *program, layouts []backend.Layout) error {
 	if err := j.binding.set(p, in, out, j.step.Consts); err != nil {
 		return err
 	}
+	j.setStreams(n)
 	if isCopy(p.expr) {
 		return j.parallel(n, grain, j.copyRange)
 	}
@@ -66,12 +69,24 @@ func (j *job) mapDomain(p *program, layouts []backend.Layout) error {
 	return j.parallel(n, grain, j.mapRange)
 }
 
+// setStreams says which of n results go past the caches: those that no cache would hold until they are read, where memory is what
+// takes time.
+func (j *job) setStreams(n int) {
+	b := &j.binding
+	for k := range b.out {
+		size := b.out[k].dtype.Size()
+		b.out[k].streams = loops != nil && b.plan.light && !b.alias && size >= 4 && n*size >= streamBytes
+		b.streams = b.streams || b.out[k].streams
+	}
+}
+
 // mapRange runs the bound program over elements lo to hi.
 func (j *job) mapRange(lo, hi int) {
 	f := j.binding.frame()
 	defer f.free()
 	f.begin(hi - lo)
 	f.run(lo, hi-lo)
+	j.binding.fence()
 }
 
 // isCopy reports whether e is a lone load.
@@ -92,6 +107,7 @@ func (j *job) copyRange(lo, hi int) {
 	case 8:
 		copyTyped[uint64](dst, src, lo, hi)
 	}
+	j.binding.fence()
 }
 
 func copyTyped[T any](dst, src *source, lo, hi int) {
@@ -101,6 +117,7 @@ func copyTyped[T any](dst, src *source, lo, hi int) {
 		n := min(blockLen, hi-lo)
 		at, dense := dst.view.run(lo, n)
 		switch i, ok := src.view.run(lo, n); {
+		case ok && dense && dst.stream(at, unsafe.Pointer(&from[i]), n):
 		case ok:
 			put(to, from[i:i+n], &dst.view, lo, at, dense)
 		case dense:

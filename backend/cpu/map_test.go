@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -173,6 +174,52 @@ func TestMapInPlace(t *testing.T) {
 	for i, v := range in.vals {
 		if twice[i].F != 2*v.F || squares[i] != ops.FloatValue(ops.Float32, 2*v.F*v.F) {
 			t.Fatalf("element %d, %v: got %v and %v", i, v.F, twice[i].F, squares[i].F)
+		}
+	}
+}
+
+// TestMapStream has sums and copies of more than a cache holds, in memory that begins at a cache line and not, and in an operand's.
+func TestMapStream(t *testing.T) {
+	b := device(t)
+	const n = 4<<20 + 37
+	for _, d := range []ops.DType{ops.Float32, ops.Float64, ops.Int32} {
+		x, y := make([]byte, n*d.Size()), make([]byte, n*d.Size())
+		for i := range n {
+			encode(x, d, i, ops.IntValue(ops.Int64, int64(i)).Convert(d))
+			encode(y, d, i, ops.IntValue(ops.Int64, int64(i%1000)).Convert(d))
+		}
+		of := func(mem []byte, off int) backend.Operand {
+			l := backend.Dense(backend.Shape{n - off})
+			l.Offset = off
+			return backend.Operand{Buf: b.Wrap(mem), DType: d, Layout: l}
+		}
+		for name, c := range map[string]struct {
+			arrays, off int
+			inPlace     bool
+		}{"copy": {1, 0, false}, "copy from 3": {1, 3, false}, "sum": {2, 0, false}, "sum from 1": {2, 1, false}, "sum in place": {2, 0, true}} {
+			var e ops.Builder
+			v := e.Load(e.Operand(d), false)
+			in := []backend.Operand{of(x, c.off), of(y, c.off)}[:c.arrays]
+			if c.arrays == 2 {
+				v = e.Apply(ops.Add, v, e.Load(e.Operand(d), false))
+			}
+			e.Result(v)
+			z := make([]byte, len(x))
+			if c.inPlace {
+				copy(z, x)
+				in[0] = of(z, c.off)
+			}
+			step := backend.Step{Kernel: &backend.Map{Body: e.Expr()}, Shape: backend.Shape{n - c.off}, In: in, Out: []backend.Operand{of(z, c.off)}}
+			if err := b.Run(t.Context(), []backend.Step{step}); err != nil {
+				t.Fatal(err)
+			}
+			want := make([]byte, len(x))
+			for i := c.off; i < n; i++ {
+				encode(want, d, i, ops.IntValue(ops.Int64, int64(i+(c.arrays-1)*(i%1000))).Convert(d))
+			}
+			if !bytes.Equal(z, want) {
+				t.Errorf("%s: %s is wrong", d, name)
+			}
 		}
 	}
 }

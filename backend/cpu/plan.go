@@ -19,6 +19,7 @@ type plan struct {
 	each    []call // computes a block of the others
 	fills   []fillIn
 	filled  map[ops.Ref]int32 // the entries of fills, by value
+	light   bool              // arrays are read and written for longer than their elements are computed
 	direct  []bool            // of each result: its value may be computed in its place in memory
 	regs    []int             // of each entry: where its register begins in a frame, in bytes
 	size    int               // bytes of a frame
@@ -63,6 +64,7 @@ func newPlan(p *program, mask uint64) *plan {
 		pl.direct[k] = computed && !claimed[v]
 		claimed[v] = true
 	}
+	pl.light = b.light()
 	b.allocate()
 	pl.frames.New = func() any { return newFrame(pl) }
 	return pl
@@ -83,6 +85,24 @@ func needed(e *ops.Expr) []bool {
 	}
 	return n
 }
+
+// light reports whether there are fewer functions than arrays that are read.
+func (b *planner) light() bool {
+	functions, arrays := 0, 0
+	for i := range b.expr.Code {
+		switch in := &b.expr.Code[i]; {
+		case !b.needed[i] || b.uniform[i]:
+		case in.Kind == ops.Load:
+			arrays++
+		case in.Kind == ops.Apply && isFunction(in.Op):
+			functions++
+		}
+	}
+	return functions < arrays
+}
+
+// isFunction reports whether o takes a polynomial rather than an instruction or two, which are more accurate.
+func isFunction(o *ops.Op) bool { return o.Tol.ULP > 1 && o != ops.Div && o != ops.Reciprocal }
 
 // A planner makes a plan.
 type planner struct {

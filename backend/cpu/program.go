@@ -41,6 +41,7 @@ type binding struct {
 	in, out []source
 	consts  []uint64
 	alias   bool // a result shares memory with an operand
+	streams bool // a result goes past the caches
 }
 
 // bind joins p to its operands, in the order of Expr.In, and its results, in the order of Expr.Out.
@@ -69,6 +70,13 @@ func (b *binding) set(p *program, in, out []source, consts []uint64) error {
 	}
 	*b = binding{plan: p.plan(mask), in: in, out: out, consts: consts, alias: overlaps(in, out)}
 	return nil
+}
+
+// fence puts what went past the caches before what is written from now on.
+func (b *binding) fence() {
+	if b.streams {
+		loops.StoreFence()
+	}
 }
 
 // check returns an error if an operand that is loaded or a result has no memory, or a constant no value.

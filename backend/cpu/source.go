@@ -25,6 +25,7 @@ type source struct {
 	given   bool
 	held    bool // a result that stays in its register, see [frame.held]
 	uniform bool // one element for all
+	streams bool // a result whose elements go past the caches where they can, see [source.stream]
 }
 
 // given returns the source for elements of type d that the caller gives to each run, see [frame.give]:
@@ -122,7 +123,7 @@ func (s *source) direct(pos, n int) unsafe.Pointer {
 		return nil
 	}
 	at, ok := s.view.run(pos, n)
-	if !ok {
+	if !ok || s.streams {
 		return nil
 	}
 	return unsafe.Pointer(&s.mem[at*s.dtype.Size()])
@@ -131,6 +132,9 @@ func (s *source) direct(pos, n int) unsafe.Pointer {
 // store writes the n elements in reg to those from pos on.
 func (s *source) store(reg unsafe.Pointer, pos, n int) {
 	at, dense := s.view.run(pos, n)
+	if dense && s.stream(at, reg, n) {
+		return
+	}
 	switch s.dtype.Size() {
 	case 1:
 		put(s.mem, vec[uint8](reg, n), &s.view, pos, at, dense)
@@ -152,6 +156,23 @@ func (s *source) store(reg unsafe.Pointer, pos, n int) {
 		put(typed[uint64](s.mem), vec[uint64](reg, n), &s.view, pos, at, dense)
 	}
 }
+
+// stream writes the n elements at p to those from at on, past the caches, and reports whether it could. A StoreFence must follow
+// the last.
+func (s *source) stream(at int, p unsafe.Pointer, n int) bool {
+	if !s.streams {
+		return false
+	}
+	size := s.dtype.Size()
+	z := unsafe.Pointer(&s.mem[at*size])
+	if (uintptr(z)|uintptr(n*size))%leastPiece != 0 {
+		return false
+	}
+	loops.Gather.Stream(z, p, unsafe.Pointer(&inPlace), 1, n*size, 0)
+	return true
+}
+
+var inPlace [1]int // the offset of a lone piece of memory that [asm.Gather] copies
 
 func put[T any](dst, src []T, v *view, pos, at int, dense bool) {
 	if dense {
