@@ -50,9 +50,9 @@ func (a *attender[T]) scoreTiles(w *worker, x *attended[T], b, key, n int) {
 		step *= nr
 	}
 	first := t.b
-	for d := 0; d < a.depth; d += blockTerms / 2 {
+	for d, most := 0, len(a.transposed.packedAt)/2; d < a.depth; d += most {
 		t.b = unsafe.Add(first, d*step)
-		t.a, t.k, t.add = unsafe.Pointer(&x.queries[d]), min(blockTerms/2, a.depth-d), d
+		t.a, t.k, t.add = unsafe.Pointer(&x.queries[d]), min(most, a.depth-d), d
 		if dots {
 			t.runDots(x.count, n)
 		} else {

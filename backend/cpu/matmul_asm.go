@@ -18,9 +18,10 @@ func tileKernels(s asm.Set) (*gemmKernel[float32], *gemmKernel[float64]) {
 }
 
 func inTiles[T float32 | float64](p *asm.Product) *gemmKernel[T] {
-	at := make([]int, blockTerms)
+	line := p.Tiles[0].Columns * int(unsafe.Sizeof(T(0)))
+	at := make([]int, stripBytes/line)
 	for l := range at {
-		at[l] = l * p.Tiles[0].Columns * int(unsafe.Sizeof(T(0)))
+		at[l] = l * line
 	}
 	return &gemmKernel[T]{tiles: p, packedAt: at}
 }

@@ -12,10 +12,11 @@ import (
 // of terms; a task computes a rectangle of tiles, block by block. The rows of a block of b that a tile takes lie together:
 // they are packed before, for all tasks, or are few enough to be read where they are.
 const (
-	blockTerms  = 512      // float32 of a block of terms, in which the rows and columns of a tile fit the first-level cache
+	stripBytes  = 32 << 10 // of the columns of a tile in a block of terms: a first-level cache
 	fewBlocks   = 16       // blocks whose sums are added in the type of the terms, more in a wider one
 	taskTiles   = 8        // of a task's rows: with a block of terms they fit the second-level cache
 	taskCols    = 1024     // so do the sums of a task
+	fewTiles    = 4        // of a task's rows: with fewer it reads the columns of b too often
 	wideRows    = 4        // up to which b is read once, faster where it is
 	dotTerms    = 2048     // float32 of a block of terms for dot products
 	dotRows     = 48       // up to which b is not transposed, but dot products are made of its columns
@@ -49,13 +50,12 @@ type blocked[T, S term] struct {
 func newBlocked[T, S term](p *gemm[T, S]) *blocked[T, S] {
 	q := &blocked[T, S]{gemm: p, Product: p.kern.tiles, size: int(unsafe.Sizeof(T(0)))}
 	q.nr, q.tall = q.Tiles[0].Columns, taskTiles*q.Tiles[0].Rows
-	q.cut(blockTerms, 8)
+	q.cut(stripBytes/(q.nr*q.size), 8)
 	return q
 }
 
-// cut divides the terms into even blocks of multiples of unit, at most as many bytes as most float32.
+// cut divides the terms into even blocks of multiples of unit, at most as many as most.
 func (q *blocked[T, S]) cut(most, unit int) {
-	most = most * 4 / q.size
 	q.block = min(most, roundUp((q.k-1)/max(1, (q.k+most-1)/most)+1, unit))
 	q.depth = fewBlocks * q.block
 }
@@ -67,7 +67,7 @@ func (p *gemm[T, S]) runBlocked(j *job) error {
 	q := newBlocked(p)
 	_, b := p.factors(0)
 	if q.dots = p.m <= dotRows && p.k >= minDot && (b.fill != nil || !b.computed() && b.col == 1); q.dots {
-		q.cut(dotTerms, ops.QuantBlock)
+		q.cut(dotTerms*4/q.size, ops.QuantBlock)
 	}
 	if p.k <= q.depth && p.k > 0 {
 		q.c, q.off, q.ld = p.inResult()
@@ -201,6 +201,8 @@ func (q *blocked[T, S]) taskSize(batches, n int) (rows, cols int) {
 	rows, cols = even(q.m, max(unit, q.tall), unit), even(n, most, nr)
 	for rows*cols*q.k > mostTask || batches*((q.m+rows-1)/rows)*((n+cols-1)/cols) < enough && rows*cols*q.k > worth {
 		switch {
+		case q.packed != nil && rows > fewTiles*unit: // each task brings its rows in order, for all of its columns
+			rows = roundUp(rows/2, unit)
 		case cols > rows && cols >= 2*nr:
 			cols = roundUp(cols/2, nr)
 		case rows > 2*unit:

@@ -82,13 +82,17 @@ TEXT ·Product12x2Float32AVX512(SB), NOSPLIT, $0-80
 	VXORPS     Z21, Z21, Z21
 	VXORPS     Z22, Z22, Z22
 	VXORPS     Z23, Z23, Z23
-	MOVQ       k+32(FP), R10
+	MOVQ       n+64(FP), R10
+	ADDQ       AX, R10
+	MOVQ       k+32(FP), R11
 
 loop1:
-	MOVQ         (CX), R11
+	MOVQ         (CX), R12
 	ADDQ         $0x08, CX
-	VMOVUPS      (AX)(R11*1), Z24
-	VMOVUPS      64(AX)(R11*1), Z25
+	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT1   64(R10)(R12*1)
+	VMOVUPS      (AX)(R12*1), Z24
+	VMOVUPS      64(AX)(R12*1), Z25
 	VBROADCASTSS (BX), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
@@ -129,7 +133,7 @@ loop1:
 	ADDQ         DX, DI
 	ADDQ         DX, R8
 	ADDQ         DX, R9
-	DECQ         R10
+	DECQ         R11
 	JNE          loop1
 	MOVQ         add+72(FP), AX
 	TESTQ        AX, AX
@@ -2422,13 +2426,17 @@ TEXT ·Product12x2Float64AVX512(SB), NOSPLIT, $0-80
 	VXORPS     Z21, Z21, Z21
 	VXORPS     Z22, Z22, Z22
 	VXORPS     Z23, Z23, Z23
-	MOVQ       k+32(FP), R10
+	MOVQ       n+64(FP), R10
+	ADDQ       AX, R10
+	MOVQ       k+32(FP), R11
 
 loop1:
-	MOVQ         (CX), R11
+	MOVQ         (CX), R12
 	ADDQ         $0x08, CX
-	VMOVUPS      (AX)(R11*1), Z24
-	VMOVUPS      64(AX)(R11*1), Z25
+	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT1   64(R10)(R12*1)
+	VMOVUPS      (AX)(R12*1), Z24
+	VMOVUPS      64(AX)(R12*1), Z25
 	VBROADCASTSD (BX), Z26
 	VFMADD231PD  Z24, Z26, Z0
 	VFMADD231PD  Z25, Z26, Z1
@@ -2469,7 +2477,7 @@ loop1:
 	ADDQ         DX, DI
 	ADDQ         DX, R8
 	ADDQ         DX, R9
-	DECQ         R10
+	DECQ         R11
 	JNE          loop1
 	MOVQ         add+72(FP), AX
 	TESTQ        AX, AX

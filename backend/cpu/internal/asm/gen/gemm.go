@@ -115,7 +115,9 @@ type product struct {
 
 // fetches reports whether rows of b are fetched that other tiles will take, n bytes on: by the tiles that most of a product is
 // made of, which leave room for it between their sums.
-func (p *product) fetches() bool { return !p.wide && !p.part && len(p.acc) == 6 }
+func (p *product) fetches() bool {
+	return !p.part && len(p.masks) == tileVectors && len(p.acc) == map[bool]int{false: 6, true: 12}[p.wide]
+}
 
 func (p *product) emit() {
 	p.addresses()
@@ -229,7 +231,9 @@ func (p *product) step() {
 	p.MOVQ(operand.Mem{Base: p.at}, off)
 	p.ADDQ(operand.U8(8), p.at)
 	if p.fetches() {
-		p.PREFETCHT1(operand.Mem{Base: p.ahead, Index: off, Scale: 1})
+		for at := 0; at < len(p.masks)*p.bytes(); at += 64 {
+			p.PREFETCHT1(operand.Mem{Base: p.ahead, Index: off, Scale: 1, Disp: at})
+		}
 	}
 	column := func(j int) val {
 		y := p.vec()
