@@ -26,7 +26,7 @@ func init() {
 type Backend struct {
 	memory   memory
 	programs cache
-	helpers  atomic.Int64 // goroutines that help runs now
+	helpers  helpers
 	kernels  atomic.Int64
 	closed   atomic.Bool
 }

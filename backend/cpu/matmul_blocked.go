@@ -195,7 +195,7 @@ func (q *blocked[T, S]) taskSize(batches, n int) (rows, cols int) {
 	case q.dots:
 		unit, most, nr = q.m, dotCols, 8
 	case q.m <= wideRows:
-		unit, nr, most, enough, worth = q.m, passColumns, passCols, enough/4, 2*worth
+		unit, nr, most, enough = q.m, passColumns, passCols, enough/4
 	}
 	even := func(n, most, unit int) int { return min(most, roundUp((n-1)/((n-1)/most+1)+1, unit)) }
 	rows, cols = even(q.m, max(unit, q.tall), unit), even(n, most, nr)

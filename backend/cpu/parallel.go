@@ -24,20 +24,11 @@ func (b *Backend) parallel(ctx context.Context, n, grain int, f func(lo, hi int)
 	if chunks == 1 {
 		return protect(ctx, n, f)
 	}
-	l := loop{ctx: ctx, n: n, grain: grain, chunks: int64(chunks), f: f}
-	helped := false
-	for want := min(chunks, runtime.GOMAXPROCS(0)) - 1; want > 0 && b.reserve(); want-- {
-		l.wg.Go(func() {
-			defer b.helpers.Add(-1)
-			l.work()
-		})
-		helped = true
-	}
-	if helped { // Go keeps the goroutine started last for this processor: an idle one, that takes any other at once, waits first
-		go func() {}()
-	}
+	l := &loop{ctx: ctx, n: n, grain: grain, chunks: int64(chunks), f: f}
+	helpers := b.helpers.reserve(min(chunks, runtime.GOMAXPROCS(0)) - 1)
+	b.helpers.call(l, helpers)
 	l.work()
-	l.wg.Wait()
+	b.helpers.dismiss(l)
 	if err := l.err.Load(); err != nil {
 		return *err
 	}
@@ -58,15 +49,6 @@ func protect(ctx context.Context, n int, f func(lo, hi int)) (err error) {
 	return nil
 }
 
-// reserve counts one more helper, if there is a processor for it.
-func (b *Backend) reserve() bool {
-	if b.helpers.Add(1) < int64(runtime.GOMAXPROCS(0)) {
-		return true
-	}
-	b.helpers.Add(-1)
-	return false
-}
-
 // A loop is one call of parallel.
 type loop struct {
 	ctx      context.Context
@@ -75,7 +57,10 @@ type loop struct {
 	f        func(lo, hi int)
 	next     atomic.Int64
 	err      atomic.Pointer[error]
-	wg       sync.WaitGroup
+
+	seats atomic.Int64   // for helpers that have not come yet
+	left  atomic.Int64   // helpers that have not gone yet, or never came
+	gone  sync.WaitGroup // of as many
 }
 
 // work takes chunks until none is left.

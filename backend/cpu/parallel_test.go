@@ -45,7 +45,7 @@ func TestParallelNested(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			err := b.parallel(context.Background(), 20, 1, func(int, int) {
-				most.Store(max(most.Load(), b.helpers.Load()))
+				most.Store(max(most.Load(), b.helpers.busy.Load()))
 				if err := b.parallel(context.Background(), 50, 1, func(lo, hi int) { sum.Add(int64(hi - lo)) }); err != nil {
 					t.Error(err)
 				}
@@ -62,7 +62,7 @@ func TestParallelNested(t *testing.T) {
 	if most.Load() > 4 { // reserve counts one above the limit while it looks
 		t.Errorf("%d helpers on 4 processors", most.Load())
 	}
-	if n := b.helpers.Load(); n != 0 {
+	if n := b.helpers.busy.Load(); n != 0 {
 		t.Errorf("%d helpers left", n)
 	}
 }
@@ -79,7 +79,7 @@ func TestParallelPanic(t *testing.T) {
 			t.Errorf("n %d: %v, want ErrDevice about boom", n, err)
 		}
 	}
-	if n := b.helpers.Load(); n != 0 {
+	if n := b.helpers.busy.Load(); n != 0 {
 		t.Errorf("%d helpers left", n)
 	}
 }
@@ -104,6 +104,40 @@ func TestParallelCancel(t *testing.T) {
 	for _, n := range []int{0, 1} {
 		if err := b.parallel(ctx, n, 1, func(int, int) {}); !errors.Is(err, context.Canceled) {
 			t.Errorf("n %d: got %v, want Canceled", n, err)
+		}
+	}
+}
+
+// TestParallelHelpersGo has several goroutines run one short loop after another, for which helpers look out, which end when there are no more.
+func TestParallelHelpersGo(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	b := New()
+	var sum atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for range 2000 {
+				err := b.parallel(context.Background(), 3, 1, func(lo, hi int) { sum.Add(int64(hi - lo)) })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := sum.Load(); got != 3*2000*3 {
+		t.Errorf("%d calls, want %d", got, 3*2000*3)
+	}
+	h := &b.helpers
+	if n := h.busy.Load(); n != 0 {
+		t.Errorf("%d helpers left", n)
+	}
+	if l := h.offer.Load(); l != nil {
+		t.Error("a loop is offered still")
+	}
+	for end := time.Now().Add(10 * time.Second); h.waiting.Load() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d helpers look out still", h.waiting.Load())
 		}
 	}
 }
