@@ -47,6 +47,9 @@ func (t *tiling) column(m, n, ahead int, b, at, c, a unsafe.Pointer) {
 		list = t.Part
 	default:
 		n, whole = ahead, true
+		if t.col == 1 {
+			list = t.Unit
+		}
 	}
 	done := 0
 	for i := range list {

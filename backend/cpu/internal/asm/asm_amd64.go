@@ -34,11 +34,11 @@ func (s Set) Kernels() []Kernel {
 var avx2Loops = Loops{
 	GreatestBits: GreatestBitsAVX2,
 	ProductFloat32: Product{
-		Tiles: avx2Float32Tiles, Part: avx2Float32Part, Narrow: avx2Float32Narrow, Wide: avx2Float32Wide, Dots: avx2Float32Dots,
+		Tiles: avx2Float32Tiles, Unit: append(avx2Float32Unit, avx2Float32Tiles[1:]...), Part: avx2Float32Part, Narrow: avx2Float32Narrow, Wide: avx2Float32Wide, Dots: avx2Float32Dots,
 		PackLines: PackLinesAVX2, PackColumns: PackColumnsFloat32AVX2, Passes: []Pass{{8, Pass8Float32AVX2}, {4, Pass4Float32AVX2}, {2, Pass2Float32AVX2}, {1, Pass1Float32AVX2}},
 	},
 	ProductFloat64: Product{
-		Tiles: avx2Float64Tiles, Part: avx2Float64Part, Narrow: avx2Float64Narrow, Wide: avx2Float64Wide, Dots: avx2Float64Dots,
+		Tiles: avx2Float64Tiles, Unit: append(avx2Float64Unit, avx2Float64Tiles[1:]...), Part: avx2Float64Part, Narrow: avx2Float64Narrow, Wide: avx2Float64Wide, Dots: avx2Float64Dots,
 		PackLines: PackLinesAVX2, PackColumns: PackColumnsFloat64AVX2, Passes: []Pass{{8, Pass8Float64AVX2}, {4, Pass4Float64AVX2}, {2, Pass2Float64AVX2}, {1, Pass1Float64AVX2}},
 	},
 	Float32: Reductions[float32]{
@@ -77,11 +77,11 @@ var avx2Loops = Loops{
 var avx512Loops = Loops{
 	GreatestBits: GreatestBitsAVX512,
 	ProductFloat32: Product{
-		Tiles: avx512Float32Tiles, Part: avx512Float32Part, Narrow: avx512Float32Narrow, Wide: avx512Float32Wide, Dots: avx512Float32Dots,
+		Tiles: avx512Float32Tiles, Unit: append(avx512Float32Unit, avx512Float32Tiles[1:]...), Part: avx512Float32Part, Narrow: avx512Float32Narrow, Wide: avx512Float32Wide, Dots: avx512Float32Dots,
 		PackLines: PackLinesAVX512, PackColumns: PackColumnsFloat32AVX512, Passes: []Pass{{8, Pass8Float32AVX512}, {4, Pass4Float32AVX512}, {2, Pass2Float32AVX512}, {1, Pass1Float32AVX512}},
 	},
 	ProductFloat64: Product{
-		Tiles: avx512Float64Tiles, Part: avx512Float64Part, Narrow: avx512Float64Narrow, Wide: avx512Float64Wide, Dots: avx512Float64Dots,
+		Tiles: avx512Float64Tiles, Unit: append(avx512Float64Unit, avx512Float64Tiles[1:]...), Part: avx512Float64Part, Narrow: avx512Float64Narrow, Wide: avx512Float64Wide, Dots: avx512Float64Dots,
 		PackLines: PackLinesAVX512, PackColumns: PackColumnsFloat64AVX512, Passes: []Pass{{8, Pass8Float64AVX512}, {4, Pass4Float64AVX512}, {2, Pass2Float64AVX512}, {1, Pass1Float64AVX512}},
 	},
 	Float32: Reductions[float32]{

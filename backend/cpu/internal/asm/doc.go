@@ -147,6 +147,7 @@ type Halves struct {
 // whatever the tile.
 type Product struct {
 	Tiles  []Tile // two vectors wide, most rows first; the last has one
+	Unit   []Tile // the same for col = 1, faster
 	Part   []Tile // for n columns that do not fill two vectors
 	Narrow []Tile // for n columns that do not fill more than one
 	Wide   []Tile // for few rows
@@ -162,8 +163,8 @@ type Product struct {
 	PackLines, PackColumns func(z, x unsafe.Pointer, stride, n int)
 }
 
-// A Tile is the function for tiles of a number of rows and columns. It takes k > 0. Those of Tiles have no use for the number of
-// columns: n is how many bytes on the rows of b lie that they may fetch meanwhile, for the tiles beside them, or 0.
+// A Tile is the function for tiles of a number of rows and columns. It takes k > 0. Those of Tiles and Unit have no use for the number
+// of columns: n is how many bytes on the rows of b lie that they may fetch meanwhile, for the tiles beside them, or 0.
 type Tile struct {
 	Rows, Columns int
 	Mul           func(c, a, b, at unsafe.Pointer, k, row, col, ldc, n, add int)

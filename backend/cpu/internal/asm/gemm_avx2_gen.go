@@ -26,6 +26,11 @@ func Product2x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 //go:noescape
 func Product1x2Float32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
+// Product6x2UnitFloat32AVX2 multiplies 6 rows and 16 columns.
+//
+//go:noescape
+func Product6x2UnitFloat32AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
 // Product4x2PartFloat32AVX2 multiplies 4 rows and n ≤ 16 columns.
 //
 //go:noescape
@@ -90,6 +95,11 @@ func Product2x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 //
 //go:noescape
 func Product1x2Float64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product6x2UnitFloat64AVX2 multiplies 6 rows and 8 columns.
+//
+//go:noescape
+func Product6x2UnitFloat64AVX2(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
 // Product4x2PartFloat64AVX2 multiplies 4 rows and n ≤ 8 columns.
 //

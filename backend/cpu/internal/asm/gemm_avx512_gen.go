@@ -31,6 +31,11 @@ func Product2x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointe
 //go:noescape
 func Product1x2Float32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
+// Product12x2UnitFloat32AVX512 multiplies 12 rows and 32 columns.
+//
+//go:noescape
+func Product12x2UnitFloat32AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
 // Product12x2PartFloat32AVX512 multiplies 12 rows and n ≤ 32 columns.
 //
 //go:noescape
@@ -120,6 +125,11 @@ func Product2x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointe
 //
 //go:noescape
 func Product1x2Float64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
+
+// Product12x2UnitFloat64AVX512 multiplies 12 rows and 16 columns.
+//
+//go:noescape
+func Product12x2UnitFloat64AVX512(c unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, at unsafe.Pointer, k int, row int, col int, ldc int, n int, add int)
 
 // Product12x2PartFloat64AVX512 multiplies 12 rows and n ≤ 16 columns.
 //

@@ -234,6 +234,10 @@ var avx2Float32Tiles = []Tile{
 	{1, 16, Product1x2Float32AVX2},
 }
 
+var avx2Float32Unit = []Tile{
+	{6, 16, Product6x2UnitFloat32AVX2},
+}
+
 var avx2Float32Part = []Tile{
 	{4, 16, Product4x2PartFloat32AVX2},
 	{2, 16, Product2x2PartFloat32AVX2},
@@ -257,6 +261,10 @@ var avx2Float64Tiles = []Tile{
 	{4, 8, Product4x2Float64AVX2},
 	{2, 8, Product2x2Float64AVX2},
 	{1, 8, Product1x2Float64AVX2},
+}
+
+var avx2Float64Unit = []Tile{
+	{6, 8, Product6x2UnitFloat64AVX2},
 }
 
 var avx2Float64Part = []Tile{
@@ -524,6 +532,10 @@ var avx512Float32Tiles = []Tile{
 	{1, 32, Product1x2Float32AVX512},
 }
 
+var avx512Float32Unit = []Tile{
+	{12, 32, Product12x2UnitFloat32AVX512},
+}
+
 var avx512Float32Part = []Tile{
 	{12, 32, Product12x2PartFloat32AVX512},
 	{8, 32, Product8x2PartFloat32AVX512},
@@ -552,6 +564,10 @@ var avx512Float64Tiles = []Tile{
 	{4, 16, Product4x2Float64AVX512},
 	{2, 16, Product2x2Float64AVX512},
 	{1, 16, Product1x2Float64AVX512},
+}
+
+var avx512Float64Unit = []Tile{
+	{12, 16, Product12x2UnitFloat64AVX512},
 }
 
 var avx512Float64Part = []Tile{

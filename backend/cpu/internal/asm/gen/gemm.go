@@ -20,7 +20,7 @@ func gemmKernels(s *set, ks *kernels) {
 			for _, rows := range k.rows {
 				ks.tiles = append(ks.tiles, tileEntry{
 					set: s.name(), list: k.list, dtype: t.name, rows: rows, columns: k.vectors * s.bytes() / t.size,
-					fn: s.product(t.name, t.size, rows, k.vectors, k.part),
+					fn: s.product(t.name, t.size, rows, k),
 				})
 			}
 		}
@@ -29,11 +29,12 @@ func gemmKernels(s *set, ks *kernels) {
 
 const tileVectors = 2 // of a row of the tiles that most of a product is made of
 
-// A tileKind is tiles of a number of vectors, with part for fewer columns than fill them.
+// A tileKind is tiles of a number of vectors.
 type tileKind struct {
 	list    string // of asm.Product
 	vectors int
-	part    bool
+	part    bool // for fewer columns than fill the vectors
+	unit    bool // for rows of a whose numbers follow each other
 	rows    []int
 }
 
@@ -41,20 +42,22 @@ type tileKind struct {
 func (s *set) tiles() []tileKind {
 	if s.wide {
 		return []tileKind{
-			{"Tiles", tileVectors, false, []int{12, 8, 4, 2, 1}},
-			{"Part", tileVectors, true, []int{12, 8, 4, 2, 1}},
-			{"Narrow", 1, true, []int{12, 8, 4, 2, 1}},
-			{"Wide", 4, false, []int{4}},
-			{"Wide", 8, false, []int{2}},
-			{"Wide", 16, false, []int{1}},
+			{"Tiles", tileVectors, false, false, []int{12, 8, 4, 2, 1}},
+			{"Unit", tileVectors, false, true, []int{12}},
+			{"Part", tileVectors, true, false, []int{12, 8, 4, 2, 1}},
+			{"Narrow", 1, true, false, []int{12, 8, 4, 2, 1}},
+			{"Wide", 4, false, false, []int{4}},
+			{"Wide", 8, false, false, []int{2}},
+			{"Wide", 16, false, false, []int{1}},
 		}
 	}
 	return []tileKind{
-		{"Tiles", tileVectors, false, []int{6, 4, 2, 1}},
-		{"Part", tileVectors, true, []int{4, 2, 1}},
-		{"Narrow", 1, true, []int{6, 4, 2, 1}},
-		{"Wide", 4, false, []int{2}},
-		{"Wide", 8, false, []int{1}},
+		{"Tiles", tileVectors, false, false, []int{6, 4, 2, 1}},
+		{"Unit", tileVectors, false, true, []int{6}},
+		{"Part", tileVectors, true, false, []int{4, 2, 1}},
+		{"Narrow", 1, true, false, []int{6, 4, 2, 1}},
+		{"Wide", 4, false, false, []int{2}},
+		{"Wide", 8, false, false, []int{1}},
 	}
 }
 
@@ -84,18 +87,21 @@ func (ks *kernels) writeProducts(w io.Writer, set string) {
 	fmt.Fprint(w, "}\n\n")
 }
 
-// product emits the function for tiles of a number of rows and vectors, and returns its name.
-func (s *set) product(t string, size, rows, vectors int, part bool) string {
-	name, columns := fmt.Sprintf("Product%dx%d", rows, vectors), fmt.Sprint(vectors*s.bytes()/size)
-	if part {
+// product emits the function for tiles of a number of rows, and returns its name.
+func (s *set) product(t string, size, rows int, kind tileKind) string {
+	name, columns := fmt.Sprintf("Product%dx%d", rows, kind.vectors), fmt.Sprint(kind.vectors*s.bytes()/size)
+	switch {
+	case kind.part:
 		name, columns = name+"Part", fmt.Sprintf("n ≤ %s", columns)
+	case kind.unit:
+		name += "Unit"
 	}
 	name += t + s.suffix()
 	doc := fmt.Sprintf("%s multiplies %d rows and %s columns.", name, rows, columns)
 	sig := signature([]string{"c", "a", "b", "at"}, []string{"k", "row", "col", "ldc", "n", "add"}, nil)
 	s.function(name, doc, sig, func(g *gen) {
-		p := product{gen: g, size: size, acc: make([][]val, rows), masks: make([]val, vectors), part: part}
-		p.emit()
+		p := product{gen: g, size: size, acc: make([][]val, rows), masks: make([]val, kind.vectors), part: kind.part}
+		p.emit(kind.unit)
 	})
 	return name
 }
@@ -119,8 +125,8 @@ func (p *product) fetches() bool {
 	return !p.part && len(p.masks) == tileVectors && len(p.acc) == map[bool]int{false: 6, true: 12}[p.wide]
 }
 
-func (p *product) emit() {
-	p.addresses()
+func (p *product) emit(unit bool) {
+	p.addresses(unit)
 	p.setMasks()
 	p.expect()
 	for i := range p.acc {
@@ -133,13 +139,59 @@ func (p *product) emit() {
 		p.ahead = p.param("n")
 		p.ADDQ(p.b, p.ahead)
 	}
-	k := p.param("k")
-	loop := p.label("loop")
-	p.Label(loop)
-	p.step()
-	p.DECQ(k)
-	p.JNE(operand.LabelRef(loop))
+	if unit {
+		p.unitSteps()
+	} else {
+		k := p.param("k")
+		loop := p.label("loop")
+		p.Label(loop)
+		p.step()
+		p.DECQ(k)
+		p.JNE(operand.LabelRef(loop))
+	}
 	p.store()
+}
+
+// unitSteps adds the products of all rows of b, some in a turn, so that few instructions are neither products nor loads: what
+// another thread of the processor's core does takes the place of others first.
+func (p *product) unitSteps() {
+	const turn = 4
+	k, end, plain := p.param("k"), p.label("end"), p.label("plain")
+	turns := func(fetch bool) {
+		loop, rest, one := p.label("loop"), p.label("rest"), p.label("one")
+		p.SUBQ(operand.U8(turn), k)
+		p.JLT(operand.LabelRef(rest))
+		p.Label(loop)
+		for l := range turn {
+			p.add(l, fetch)
+		}
+		p.skip(turn)
+		p.SUBQ(operand.U8(turn), k)
+		p.JGE(operand.LabelRef(loop))
+		p.Label(rest)
+		p.ADDQ(operand.U8(turn), k)
+		p.JEQ(operand.LabelRef(end))
+		p.Label(one)
+		p.add(0, fetch)
+		p.skip(1)
+		p.DECQ(k)
+		p.JNE(operand.LabelRef(one))
+	}
+	p.CMPQ(p.ahead, p.b)
+	p.JEQ(operand.LabelRef(plain))
+	turns(true)
+	p.JMP(operand.LabelRef(end))
+	p.Label(plain)
+	turns(false)
+	p.Label(end)
+}
+
+// skip goes n rows of b on, of unit steps.
+func (p *product) skip(n int) {
+	for _, r := range p.rows {
+		p.ADDQ(operand.U8(n*p.size), r)
+	}
+	p.ADDQ(operand.U8(n*8), p.at)
 }
 
 // stride returns a parameter that counts elements, in bytes.
@@ -149,8 +201,11 @@ func (p *product) stride(name string) reg.GPVirtual {
 	return r
 }
 
-func (p *product) addresses() {
-	p.b, p.at, p.col = p.param("b"), p.param("at"), p.stride("col")
+func (p *product) addresses(unit bool) {
+	p.b, p.at = p.param("b"), p.param("at")
+	if !unit {
+		p.col = p.stride("col")
+	}
 	first := p.param("a")
 	if len(p.acc) > 1 {
 		p.row = p.stride("row")
@@ -225,15 +280,26 @@ func (p *product) expect() {
 	}
 }
 
-// step adds the products of one row of b.
+// step adds the products of one row of b, and goes to the next.
 func (p *product) step() {
-	off := p.GP64()
-	p.MOVQ(operand.Mem{Base: p.at}, off)
+	p.add(0, p.fetches())
 	p.ADDQ(operand.U8(8), p.at)
-	if p.fetches() {
-		for at := 0; at < len(p.masks)*p.bytes(); at += 64 {
-			p.PREFETCHT1(operand.Mem{Base: p.ahead, Index: off, Scale: 1, Disp: at})
-		}
+	for _, r := range p.rows {
+		p.ADDQ(p.col, r)
+	}
+}
+
+// add adds the products of the row of b that is l rows on, with unit steps if l > 0.
+func (p *product) add(l int, fetch bool) {
+	off := p.GP64()
+	p.MOVQ(operand.Mem{Base: p.at, Disp: l * 8}, off)
+	for at := 0; fetch && at < len(p.masks)*p.bytes(); at += 64 {
+		p.PREFETCHT1(operand.Mem{Base: p.ahead, Index: off, Scale: 1, Disp: at})
+	}
+	number := func(i int) val {
+		m := third(p.rows, p.row, i)
+		m.Disp = l * p.size
+		return p.broadcast(m)
 	}
 	column := func(j int) val {
 		y := p.vec()
@@ -243,7 +309,7 @@ func (p *product) step() {
 	if len(p.acc) <= 4 { // few numbers of a are kept, else the vectors of b
 		x := make([]val, len(p.acc))
 		for i := range x {
-			x[i] = p.number(i)
+			x[i] = number(i)
 		}
 		for j := range p.masks {
 			y := column(j)
@@ -251,26 +317,22 @@ func (p *product) step() {
 				p.add231(x[i], y, p.acc[i][j])
 			}
 		}
-	} else {
-		y := make([]val, len(p.masks))
-		for j := range y {
-			y[j] = column(j)
-		}
-		for i := range p.acc {
-			x := p.number(i)
-			for j := range y {
-				p.add231(y[j], x, p.acc[i][j])
-			}
-		}
+		return
 	}
-	for _, r := range p.rows {
-		p.ADDQ(p.col, r)
+	y := make([]val, len(p.masks))
+	for j := range y {
+		y[j] = column(j)
+	}
+	for i := range p.acc {
+		x := number(i)
+		for j := range y {
+			p.add231(y[j], x, p.acc[i][j])
+		}
 	}
 }
 
-// number returns the number of row i of a, in all lanes.
-func (p *product) number(i int) val {
-	m := third(p.rows, p.row, i)
+// broadcast returns the number at m, in all lanes.
+func (p *product) broadcast(m operand.Mem) val {
 	x := p.vec()
 	if p.size == 4 {
 		p.VBROADCASTSS(m, x)

@@ -23,10 +23,8 @@ func (s *set) pass(t string, size, count int) {
 		p := product{gen: g, size: size, masks: make([]val, 1)}
 		c, a, b, at, col := p.param("c"), p.param("a"), p.param("b"), p.param("at"), p.stride("col")
 		x, rows := make([]val, count), make([]reg.GPVirtual, count)
-		p.row = col
 		for i := range x {
-			p.rows = []reg.GPVirtual{a}
-			x[i] = p.number(0)
+			x[i] = p.broadcast(operand.Mem{Base: a})
 			p.ADDQ(col, a)
 			rows[i] = p.GP64()
 			p.MOVQ(operand.Mem{Base: at, Disp: 8 * i}, rows[i])
