@@ -20,10 +20,14 @@ const patience = 50 * time.Microsecond
 
 // reserve counts up to n more helpers, as there are processors for, and returns how many.
 func (h *helpers) reserve(n int) (reserved int) {
-	for ; reserved < n; reserved++ {
-		if h.busy.Add(1) >= int64(runtime.GOMAXPROCS(0)) {
-			h.busy.Add(-1)
+	most := int64(runtime.GOMAXPROCS(0) - 1)
+	for reserved < n {
+		busy := h.busy.Load()
+		if busy >= most {
 			break
+		}
+		if h.busy.CompareAndSwap(busy, busy+1) {
+			reserved++
 		}
 	}
 	return reserved
