@@ -102,11 +102,14 @@ func (h *helpers) dismiss(l *loop) {
 
 // lookOut waits for ready to be true, no longer than patience, and reports whether it was. Other goroutines run meanwhile.
 func lookOut(ready func() bool) bool {
-	const between = 32 // calls, in which time does not pass
+	const between = 20 // looks: about a microsecond
 	for end := time.Now().Add(patience); ; runtime.Gosched() {
 		for range between {
 			if ready() {
 				return true
+			}
+			if loops != nil {
+				loops.Pause()
 			}
 		}
 		if time.Now().After(end) {

@@ -51,7 +51,7 @@ var avx2Loops = Loops{
 		Sum: SumFloat64AVX2, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX2,
 		SumLines: SumLinesFloat64AVX2, MaxLines: MaxLinesFloat64AVX2, MinLines: MinLinesFloat64AVX2,
 	},
-	ScanSum: ScanFloat32AVX2, StoreFence: StoreFence,
+	ScanSum: ScanFloat32AVX2, StoreFence: StoreFence, Pause: Pause,
 	Rows: Rows{
 		ExpSum: ExpSumAVX2, ExpSumOnly: ExpSumOnlyAVX2, Moments: MomentsAVX2, SumSquares: SumSquaresAVX2,
 		Blocks: RowBlocks{
@@ -94,7 +94,7 @@ var avx512Loops = Loops{
 		Sum: SumFloat64AVX512, Max: MaxFloat64AVX2, Min: MinFloat64AVX2, First: FirstFloat64AVX512,
 		SumLines: SumLinesFloat64AVX512, MaxLines: MaxLinesFloat64AVX512, MinLines: MinLinesFloat64AVX512,
 	},
-	ScanSum: ScanFloat32AVX512, StoreFence: StoreFence,
+	ScanSum: ScanFloat32AVX512, StoreFence: StoreFence, Pause: Pause,
 	Rows: Rows{
 		ExpSum: ExpSumAVX512, ExpSumOnly: ExpSumOnlyAVX512, Moments: MomentsAVX512, SumSquares: SumSquaresAVX512,
 		Blocks: RowBlocks{

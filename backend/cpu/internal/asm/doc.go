@@ -58,6 +58,9 @@ type Loops struct {
 	// StoreFence puts what was written past the caches before what is written after it.
 	StoreFence func()
 
+	// Pause lets another thread of the core go ahead of a loop that waits.
+	Pause func()
+
 	Gather                   Gather
 	Transpose32, Transpose64 Transpose // of elements of as many bits
 	Sort32, Sort64           Sort

@@ -576,6 +576,13 @@ TEXT ·StoreFence(SB), NOSPLIT, $0
 	VZEROUPPER
 	RET
 
+// func Pause()
+// Requires: AVX
+TEXT ·Pause(SB), NOSPLIT, $0
+	PAUSE
+	VZEROUPPER
+	RET
+
 // func RowDivAVX2(z unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, b unsafe.Pointer, p unsafe.Pointer, n int)
 // Requires: AVX
 TEXT ·RowDivAVX2(SB), NOSPLIT, $0-48

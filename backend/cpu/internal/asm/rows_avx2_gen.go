@@ -31,6 +31,11 @@ func SumSquaresAVX2(x unsafe.Pointer, n int, ahead int) (ret float64)
 //go:noescape
 func StoreFence()
 
+// Pause lets another thread of the core go ahead of a loop that waits.
+//
+//go:noescape
+func Pause()
+
 // RowDivAVX2 computes x/p₀.
 //
 //go:noescape

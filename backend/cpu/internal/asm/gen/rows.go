@@ -16,6 +16,7 @@ func rowKernels(s *set, _ *kernels) {
 	s.sumSquares()
 	if !s.wide { // there is one
 		s.function("StoreFence", "StoreFence puts stores past the caches before those that follow.", signature(nil, nil, nil), func(g *gen) { g.SFENCE() })
+		s.function("Pause", "Pause lets another thread of the core go ahead of a loop that waits.", signature(nil, nil, nil), func(g *gen) { g.PAUSE() })
 	}
 	for _, k := range []struct {
 		name, doc   string
