@@ -18,7 +18,8 @@
 // together in memory (rows.go). What softmax and the normalisations do with a row between reductions is one call of
 // assembly (row_quick.go). Rows that are long are reduced in segments of a fixed size. Rows are sorted by keys, integers
 // in the order of the elements (sort_keys.go): by a quicksort in assembly where there is one (sort_quick.go), else by
-// their digits (sort_radix.go). Copies across and rows of many megabytes are written past the caches.
+// their digits (sort_radix.go). Results of many megabytes are written past the caches by copies, rows, and maps that the memory
+// keeps waiting (plan.go).
 //
 // Matrix products and convolutions are computed in tiles, from panels of their factors that are packed to lie in
 // cache, with the programs before and after run on a tile's own elements. On amd64 a tile of float32 or float64 is a kernel in
@@ -29,5 +30,6 @@
 //	blas32.Use(netlib.Implementation{}) // gonum.org/v1/netlib/blas/netlib
 //	blas64.Use(netlib.Implementation{})
 //
-// All kernels share one limit on goroutines (parallel.go). What a result is does not depend on their number.
+// All kernels share one limit on goroutines, which stay for a moment after a loop in case another comes (parallel.go, helpers.go).
+// What a result is does not depend on their number.
 package cpu
