@@ -50,7 +50,8 @@ var tracers struct {
 }
 
 // Trace calls f with every span of the program, of all devices, until stop is called. Calls may come from several
-// goroutines at once. While somebody traces, devices that have no clock run their kernels one by one.
+// goroutines at once, which may hold a device meanwhile: f must not compute, or it may wait for itself. While somebody traces, devices
+// that have no clock run their kernels one by one.
 func Trace(f func(Span)) (stop func()) {
 	mine := &f
 	change := func(edit func([]*func(Span)) []*func(Span)) {
