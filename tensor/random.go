@@ -92,7 +92,7 @@ func newStream(op string, purpose uint32, seed uint64, suits bool, t DType, shap
 // words.
 func (s stream) bits(words, first int) *Tensor {
 	t := Uint32
-	if s.n > math.MaxUint32/words {
+	if int64(s.n)*int64(words) > math.MaxUint32 {
 		t = Int64
 	}
 	at := whole(s.dev, graph.Index(s.dev.g, Int64, s.n))

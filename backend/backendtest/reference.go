@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/weft-go/weft/backend"
@@ -10,7 +11,7 @@ import (
 
 // refMaxBytes bounds a buffer of the reference, so that an absurd size is an error and not the end of the
 // process.
-const refMaxBytes = 1 << 31
+const refMaxBytes = min(1<<31, math.MaxInt)
 
 // Reference returns a new backend that computes every kernel by its definition: elementwise operations by
 // the rows of package ops, sums in twice the precision of float64, one element after the other. It is slow

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -11,17 +12,17 @@ import (
 // memoryLimit returns the bytes of memory that the machine, or the control group of the process, has.
 // Go cannot recover from running out of memory, so asking for more must be refused beforehand.
 func memoryLimit() int {
-	limit := defaultMemory
+	limit := uint64(defaultMemory)
 	var info syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&info); err == nil {
-		limit = int(uint64(info.Totalram) * uint64(info.Unit)) //nolint:unconvert // Totalram has 32 bits on some processors
+		limit = uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // Totalram has 32 bits on some processors
 	}
 	if s, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if n, err := strconv.Atoi(strings.TrimSpace(string(s))); err == nil {
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(s)), 10, 64); err == nil {
 			limit = min(limit, n)
 		}
 	}
-	return limit
+	return int(min(limit, math.MaxInt))
 }
 
 // processorName returns the name that the system gives the processor, or its architecture.

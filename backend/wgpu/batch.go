@@ -2,6 +2,7 @@ package wgpu
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
@@ -11,7 +12,7 @@ import (
 // the GPU starts early, and so that no submission runs for seconds, which the watchdogs of graphics drivers kill.
 const (
 	batchDispatches = 128
-	batchBytes      = 8 << 30 // touched by its kernels: some milliseconds on a fast GPU, a second on a slow one
+	batchBytes      = min(8<<30, math.MaxInt) // touched by its kernels: some milliseconds on a fast GPU, a second on a slow one
 	batchArgs       = 64 << 10
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -82,7 +83,7 @@ func newEngine(dev driver.Device) (*engine, error) {
 }
 
 // poolLimit is how many bytes of released memory are kept for reuse.
-const poolLimit = 8 << 30
+const poolLimit = min(8<<30, math.MaxInt)
 
 // Run records the steps. They run when the batch they are in is submitted; what fails then comes out of the
 // next Run or Read of what they wrote.

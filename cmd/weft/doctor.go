@@ -59,7 +59,7 @@ var checks = []check{
 		return x.MatMul(x.T())
 	}, []float64{14, 32, 32, 77}},
 	{"cumsum", func() *tensor.Tensor {
-		return tensor.New([]int64{1 << 40, 1, 1}).CumSum(0).SubScalar(1 << 40)
+		return tensor.New([]int64{1 << 40, 1, 1}).CumSum(0).SubScalar(int64(1 << 40))
 	}, []float64{0, 1, 2}},
 	{"gather", func() *tensor.Tensor {
 		return tensor.New([]float32{10, 20, 30}).Take(0, tensor.New([]int32{2, -3}))
