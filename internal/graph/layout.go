@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/weft-go/weft/backend"
@@ -11,8 +12,17 @@ import (
 // dense result of the input. It reports false if no layout can express it; then the node needs memory.
 func compose(place backend.Layout, shape backend.Shape, in backend.Layout) (backend.Layout, bool) {
 	switch {
-	case place.Len() == 0:
+	case shape.Len() == 0:
 		return backend.Layout{Shape: place.Shape, Strides: make([]int, len(place.Shape))}, true
+	case place.Len() == 0: // the rows of a kernel may be empty, but what there is one of for each row is not
+		one := place
+		one.Shape = slices.Clone(place.Shape)
+		for a, d := range one.Shape {
+			one.Shape[a] = max(d, 1)
+		}
+		l, ok := compose(one, shape, in)
+		l.Shape = place.Shape
+		return l, ok
 	case in.IsDense():
 		place.Offset += in.Offset
 		return place, true

@@ -113,7 +113,7 @@ func grow(seed uint64, d *Device, exact bool) *grower {
 func (g *grower) shape() []int {
 	s := make([]int, 1+g.r.IntN(3))
 	for i := range s {
-		s[i] = []int{1, 2, 3, 4, 6}[g.r.IntN(5)]
+		s[i] = []int{1, 2, 3, 4, 6, 2, 3, 4, 6, 0}[g.r.IntN(10)]
 	}
 	return s
 }
