@@ -23,8 +23,13 @@ var devices struct {
 }
 
 // NewDevice returns a device that runs on b, for programs that make their backend themselves. Its name
-// is used in messages alone.
-func NewDevice(name string, b backend.Backend) *Device { return &Device{graph.NewDevice(name, b)} }
+// is used in messages alone. Of a nil backend it makes no device: moving a tensor there is an error of kind [ErrDevice].
+func NewDevice(name string, b backend.Backend) *Device {
+	if b == nil {
+		return nil
+	}
+	return &Device{graph.NewDevice(name, b)}
+}
 
 // Open returns the device called name: a registered backend, "cpu" or "wgpu", with the number of the
 // device after a colon if it is not the first, as in "wgpu:1". Opened twice it is the same device. The

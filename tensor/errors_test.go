@@ -264,6 +264,9 @@ func TestNil(t *testing.T) {
 			_ = tensor.Stats(d)
 		})
 	}
+	if d := tensor.NewDevice("none", nil); d.Name() != "none" || tensor.Ones(tensor.Float32, 2).To(d).Err() == nil {
+		t.Errorf("a nil backend makes device %v", d)
+	}
 	var v *tensor.Var
 	if v.Tensor().Err() == nil || v.Set(tensor.Scalar(1)) == nil {
 		t.Error("a nil Var makes no error")
@@ -289,6 +292,40 @@ func TestNil(t *testing.T) {
 	}
 	if err := tensor.Fail("op", io.EOF, x, bad).Err(); !errors.Is(err, bad.Err()) {
 		t.Errorf("Fail hides the error of an operand behind %v", err)
+	}
+}
+
+// TestNilOthers is TestNil for quantised arrays, reports and writers.
+func TestNilOthers(t *testing.T) {
+	d := tensor.Must(tensor.Default())
+	for name, q := range map[string]*tensor.Quantized{"nil": nil, "zero": {}} {
+		if q.DType().Valid() || len(q.Shape()) != 0 || q.Device() != nil {
+			t.Errorf("%s: a Quantized of type %s, shape %v, on %v", name, q.DType(), q.Shape(), q.Device())
+		}
+		q.Release()
+		for want, err := range map[string]error{
+			"quantized(): array is nil": q.Tensor().Err(),
+			"to(): array is nil":        second(q.To(d)),
+			"bytes(): array is nil":     second(q.Bytes(ctx)),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %s", name, err, want)
+			}
+		}
+	}
+	for name, r := range map[string]*tensor.Report{"nil": nil, "zero": {}} {
+		var b strings.Builder
+		if err := r.WriteTrace(&b); err != nil || b.Len() == 0 || !strings.Contains(r.String(), "of kernels in 0.0 µs") {
+			t.Errorf("%s: report %q, trace %q, error %v", name, r, b.String(), err)
+		}
+		if err := r.WriteTrace(nil); err == nil || !strings.Contains(err.Error(), "writetrace(): writer is nil") {
+			t.Errorf("%s: a trace to nothing: error %v", name, err)
+		}
+	}
+	for _, x := range []*tensor.Tensor{tensor.Ones(tensor.Float32, 2), tensor.Zeros(tensor.Float32, 0)} {
+		if _, err := tensor.WriteTo(ctx, nil, x); err == nil || !strings.Contains(err.Error(), "): writer is nil") {
+			t.Errorf("WriteTo nothing: error %v", err)
+		}
 	}
 }
 

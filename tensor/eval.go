@@ -141,6 +141,8 @@ func WriteTo(ctx context.Context, w io.Writer, t *Tensor) (int64, error) {
 	switch {
 	case !ok:
 		return 0, t.Err()
+	case w == nil:
+		return 0, fail("writeto", errNil, "writer is nil", t).Err()
 	case t.layout.Shape.Len() == 0:
 		return 0, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/internal/trace"
 )
 
-// A Report says what kernels ran while [Profile] watched, and what time they took.
+// A Report says what kernels ran while [Profile] watched, and what time they took. In a nil or zero one none did.
 type Report struct {
 	Kernels []KernelTime  // the longest total first
 	Wall    time.Duration // of the whole
@@ -88,6 +88,9 @@ func Profile(ctx context.Context, f func() error) (*Report, error) {
 
 // String returns a table: a kernel a line, the longest total first.
 func (r *Report) String() string {
+	if r == nil {
+		r = new(Report)
+	}
 	width := len("kernel")
 	for _, k := range r.Kernels {
 		width = max(width, len(k.Name))
@@ -108,4 +111,12 @@ func micro(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1
 // WriteTrace writes what happened as a Chrome trace, for chrome://tracing or ui.perfetto.dev: kernels on their devices,
 // and what goroutines did for them: walk and plan (of the graph), allocate, write (to the device), record and compile (of
 // kernels), submit, within it encode, read, within it wait.
-func (r *Report) WriteTrace(w io.Writer) error { return trace.Write(w, r.begin, r.spans) }
+func (r *Report) WriteTrace(w io.Writer) error {
+	switch {
+	case w == nil:
+		return fail("writetrace", errNil, "writer is nil").Err()
+	case r == nil:
+		r = new(Report)
+	}
+	return trace.Write(w, r.begin, r.spans)
+}

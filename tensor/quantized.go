@@ -16,7 +16,8 @@ const (
 )
 
 // A Quantized is an array of numbers kept small, in blocks of 32 that share a scale: the weights of a language model, mostly. It
-// takes part in computations as the tensor that [Quantized.Tensor] returns.
+// takes part in computations as the tensor that [Quantized.Tensor] returns. A nil or zero Quantized has no elements, no type and no
+// device, and its blocks are an error.
 type Quantized struct {
 	dev  *Device
 	node *graph.Node
@@ -65,24 +66,44 @@ func Quantize(ctx context.Context, t *Tensor, d DType) (*Quantized, error) {
 // of a matrix product, transposed or not, or of elementwise operations, q.Tensor() never takes the memory of its elements. Call it
 // anew for each use; a tensor that is kept and used several times may be computed and kept as it is.
 func (q *Quantized) Tensor() *Tensor {
-	if q == nil || q.node == nil {
+	if q.none() {
 		return fail("quantized", errNil, "array is nil")
 	}
 	return whole(q.dev, graph.Cast(Float32, graph.Of(q.node)))
 }
 
+// none reports whether q is no array: nil, or one that neither NewQuantized nor Quantize made.
+func (q *Quantized) none() bool { return q == nil || q.node == nil }
+
 // DType returns the storage type: Q8_0, Q4_0 or Q4_1.
-func (q *Quantized) DType() DType { return q.node.DType }
+func (q *Quantized) DType() DType {
+	if q.none() {
+		return 0
+	}
+	return q.node.DType
+}
 
 // Shape returns the extent of each axis. The slice is the caller's.
-func (q *Quantized) Shape() []int { return append([]int{}, q.node.Layout.Shape...) }
+func (q *Quantized) Shape() []int {
+	if q.none() {
+		return nil
+	}
+	return append([]int{}, q.node.Layout.Shape...)
+}
 
 // Device returns the device that q is on.
-func (q *Quantized) Device() *Device { return q.dev }
+func (q *Quantized) Device() *Device {
+	if q.none() {
+		return nil
+	}
+	return q.dev
+}
 
 // To returns q on device d: itself if it is there already. The blocks are copied when they are first needed.
 func (q *Quantized) To(d *Device) (*Quantized, error) {
 	switch {
+	case q.none():
+		return nil, fail("to", errNil, "array is nil").Err()
 	case d.none():
 		return nil, fail("to", ErrDevice, "device is nil").Err()
 	case q.dev == d:
@@ -93,6 +114,9 @@ func (q *Quantized) To(d *Device) (*Quantized, error) {
 
 // Bytes returns the blocks, as [NewQuantized] takes them, in memory of their own.
 func (q *Quantized) Bytes(ctx context.Context) ([]byte, error) {
+	if q.none() {
+		return nil, fail("bytes", errNil, "array is nil").Err()
+	}
 	b, err := graph.Bytes(ctx, graph.Of(q.node))
 	if err != nil {
 		return nil, late("bytes", err)
@@ -101,4 +125,8 @@ func (q *Quantized) Bytes(ctx context.Context) ([]byte, error) {
 }
 
 // Release gives the memory of q back now, as [Tensor.Release] does.
-func (q *Quantized) Release() { graph.Release(q.node) }
+func (q *Quantized) Release() {
+	if !q.none() {
+		graph.Release(q.node)
+	}
+}
