@@ -35,7 +35,8 @@
 //
 // An [Expr] is the body of a kernel, a straight-line program whose instructions apply operations to values; a
 // [Builder] writes one. The CPU backend runs it block by block, the WebGPU backend prints it as WGSL. A result is
-// rounded to its type after every instruction, so that fusing operations into one kernel changes no bit.
+// rounded to its type after every instruction, so that fusing operations into one kernel changes no bit
+// of an elementwise result. Sums, and what is made of them (means, norms, softmax), may differ in the last bits.
 //
 // A [ReduceOp] combines the elements of a row, in a reduction or a scan. [Philox] is the source of random bits.
 package ops

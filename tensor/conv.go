@@ -17,7 +17,7 @@ type ConvOptions struct {
 	Dilation   []int // distance of the weights' elements; default 1
 	Groups     int   // of channels that are convolved apart; default 1
 
-	// OutputPadding, of a transposed convolution alone, adds to the extents of its result, at the end.
+	// OutputPadding adds to the extents of the result of a transposed convolution, at the end. Of any other it is an error.
 	OutputPadding []int
 }
 
@@ -142,6 +142,8 @@ func (c *convolution) extent(i, end, extra int) (int, error) {
 		return 0, fmt.Errorf("weights are empty along spatial axis %d: %w", i, ErrShape)
 	case max(in, c.w[2+i]) > math.MaxInt32:
 		return 0, fmt.Errorf("spatial axis %d has more than 2³¹ elements: %w", i, ErrShape)
+	case !c.transposed && extra != 0:
+		return 0, fmt.Errorf("OutputPadding %d: only a transposed convolution has one: %w", extra, ErrShape)
 	case !c.transposed:
 		if d := in + c.pad[i] + end - window; d >= 0 {
 			return d/c.stride[i] + 1, nil

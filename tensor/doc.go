@@ -76,8 +76,8 @@
 //
 // [Rand], [Randn] and [RandInt] draw from Philox-4×32-10 (see [ops.Philox]), which makes word number i of a
 // stream from i and a key alone: word i mod 4 of the block of counter i/4. A random tensor is thus lazy like
-// any other, is computed inside the kernel that uses it, and is the same on every device, up to the last
-// digits of the logarithm and cosine in Randn.
+// any other: what uses it once, element by element or in a reduction, computes it in its own kernel, while a matrix product
+// has it computed first. It is the same on every device, up to the last digits of the logarithm and cosine in Randn.
 //
 // The key is the first two words that Philox makes of the counter (purpose, 0, 0, 0) with the seed for a
 // key, low word first. The purpose is 1 for Rand, 2 for Randn and 3 for RandInt, so that they are

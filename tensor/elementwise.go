@@ -52,7 +52,7 @@ func triadic(op *ops.Op, x, y, z *Tensor) *Tensor {
 func dyadicScalar(op *ops.Op, x *Tensor, v any) *Tensor {
 	s, err := weak(v)
 	if err != nil {
-		return failWith(op.Name, err, x)
+		return Fail(op.Name, err, x)
 	}
 	if x.isArray() {
 		if d := x.node.DType; op.Keeps(d) && ops.PromoteWeak(d, s.kind) == d && s.fits(d) {
@@ -371,10 +371,19 @@ func (t *Tensor) Clip(lo, hi *Tensor) *Tensor { return triadic(ops.Clip, t, lo, 
 
 // ClipScalar is [Tensor.Clip] with Go numbers.
 func (t *Tensor) ClipScalar(lo, hi any) *Tensor {
-	return triadic(ops.Clip, t, Scalar(lo), Scalar(hi))
+	var limits [2]operand
+	for i, v := range [...]any{lo, hi} {
+		s, err := weak(v)
+		if err != nil {
+			return Fail("clip", err, t)
+		}
+		limits[i] = operand{scalar: s, weak: true}
+	}
+	return apply(ops.Clip, [3]operand{array(t), limits[0], limits[1]})
 }
 
-// Lerp returns t + (y−t)·weight, the linear interpolation from t to y. Floats only.
+// Lerp returns t + (y−t)·weight, the linear interpolation from t to y, a float: integers are
+// converted as [Tensor.Div] does.
 func (t *Tensor) Lerp(y, weight *Tensor) *Tensor { return triadic(ops.Lerp, t, y, weight) }
 
 // FMA returns t·y + z. Whether the product is rounded before the sum is the device's choice.

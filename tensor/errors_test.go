@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/backend/cpu"
 	"github.com/weft-go/weft/ops"
@@ -49,6 +50,9 @@ func TestErrors(t *testing.T) {
 		{"randint fit", tensor.RandInt(tensor.Uint8, 1, 0, 257, 2), tensor.ErrDType, "range 0 to 257 is not within uint8, which holds 0 to 255"},
 		{"scalar", x.AddScalar([]int{1}), tensor.ErrDType, "scalar is a []int"},
 		{"scalar fit", n.Cast(tensor.Uint8).AddScalar(300), tensor.ErrDType, "add(uint8 [2 3], int64 []): 300 does not fit uint8"},
+		{"scalar named", x.AddScalar(time.Second), tensor.ErrDType, "add(float32 [2 3]): scalar is a time.Duration, want one of Go's own"},
+		{"clip", x.ClipScalar("x", 1), tensor.ErrDType, "clip(float32 [2 3]): scalar is a string"},
+		{"clip high", x.ClipScalar(1, nil), tensor.ErrDType, "clip(float32 [2 3]): scalar is a <nil>"},
 		{"scalar uint64", x.AddScalar(uint64(math.MaxUint64)), tensor.ErrDType, "does not fit int64"},
 
 		{"add", x.Add(tensor.Ones(tensor.Float32, 4)), tensor.ErrShape, "add(float32 [2 3], float32 [4]): shapes [[2 3] [4]] do not broadcast"},
@@ -139,6 +143,7 @@ func TestErrors(t *testing.T) {
 		{"conv padding", img.Conv2d(weight, tensor.ConvOptions{Padding: []int{-1}}), tensor.ErrShape, "Padding [-1 -1]: want 0 or more"},
 		{"conv dilation", img.Conv2d(weight, tensor.ConvOptions{Dilation: []int{1, 0}}), tensor.ErrShape, "Dilation [1 0]: want 1 or more"},
 		{"conv list", img.Conv2d(weight, tensor.ConvOptions{Padding: []int{1, 1, 1}}), tensor.ErrShape, "3 numbers"},
+		{"conv output padding", img.Conv2d(weight, tensor.ConvOptions{OutputPadding: []int{1}}), tensor.ErrShape, "OutputPadding 1: only a transposed"},
 		{"conv bool", img.Cast(tensor.Bool).Conv2d(weight.Cast(tensor.Bool), tensor.ConvOptions{}), tensor.ErrDType, "integers and floats"},
 		{"pool", img.MaxPool2d(tensor.PoolOptions{}), tensor.ErrShape, "no Window"},
 		{"pool window", img.MaxPool2d(tensor.PoolOptions{Window: []int{6}}), tensor.ErrShape, "window of 6"},

@@ -16,12 +16,12 @@ func (t *Tensor) Sum(axes ...int) *Tensor { return t.reduce(ops.ReduceSum, axes)
 // Prod returns the product over axes; 1 of no elements. Types are as in [Tensor.Sum].
 func (t *Tensor) Prod(axes ...int) *Tensor { return t.reduce(ops.ReduceProd, axes) }
 
-// Max returns the greatest element over axes, NaN if any is. Of no elements it is an error of kind
-// [ErrShape].
+// Max returns the greatest element over axes, NaN if any is. Of zeros of both signs it may be either. Of no elements it
+// is an error of kind [ErrShape].
 func (t *Tensor) Max(axes ...int) *Tensor { return t.reduce(ops.ReduceMax, axes) }
 
-// Min returns the least element over axes, NaN if any is. Of no elements it is an error of kind
-// [ErrShape].
+// Min returns the least element over axes, NaN if any is. Of zeros of both signs it may be either. Of no elements it
+// is an error of kind [ErrShape].
 func (t *Tensor) Min(axes ...int) *Tensor { return t.reduce(ops.ReduceMin, axes) }
 
 // ArgMax returns the position, as Int32, of the greatest element over axes: of the first of several, or

@@ -18,7 +18,9 @@ type scalar struct {
 	f    float64 // WeakFloat
 }
 
-// Scalar returns v, a Go bool, integer or float, as an operand without axes. It is weakly typed, as a
+// Scalar returns v, a Go bool, integer or float, as an operand without axes. Its type is one of Go's own, or F16 or
+// BF16: a number of another named type, such as a time.Duration, whose unit an array does not know, is an error of
+// kind [ErrDType]. The operand is weakly typed, as a
 // Python number is in NumPy 2: beside an array it takes the array's element type, so that it never
 // widens one, except that an integer makes Int64 of Bool and a float makes Float32 of Bool and integers.
 // An integer that the type cannot hold is an error of kind [ErrDType] (a comparison with it is fine); a
@@ -71,7 +73,7 @@ func weak(v any) (scalar, error) {
 	case BF16:
 		return scalar{kind: ops.WeakFloat, f: float64(v.Float32())}, nil
 	}
-	return scalar{}, fmt.Errorf("scalar is a %T, want a Go bool, integer or float: %w", v, ErrDType)
+	return scalar{}, fmt.Errorf("scalar is a %T, want one of Go's own bool, integer and float types, or F16 or BF16: %w", v, ErrDType)
 }
 
 func weakUint(v uint64) (scalar, error) {

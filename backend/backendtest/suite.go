@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/env"
 )
 
 // Run tests b: every family of kernels on every element type and arrangement in memory against the
@@ -24,7 +25,7 @@ func Run(t *testing.T, b backend.Backend) {
 	s := newSuite(b)
 	s.short = testing.Short()
 	s.sparse = s.short && b.Info().Software
-	s.strict = os.Getenv("WEFT_STRICT") == "1"
+	s.strict = env.On("WEFT_STRICT", false)
 	s.run(testingT{t})
 }
 

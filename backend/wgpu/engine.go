@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/backend/wgpu/internal/driver"
+	"github.com/weft-go/weft/internal/env"
 )
 
 // An engine is the backend over one device. One lock guards all of its state and is held while commands are
@@ -68,8 +68,8 @@ func newEngine(dev driver.Device) (*engine, error) {
 	e.pool = pool{free: make(map[int][]pooled), limit: poolLimit}
 	e.groups = groups{byKey: make(map[groupKey]driver.Group), byBuffer: make(map[driver.Buffer][]groupKey)}
 	e.kernels = newKernels()
-	e.checked = os.Getenv("WEFT_CHECK") == "1"
-	if os.Getenv("WEFT_TUNE") == "1" {
+	e.checked = env.On("WEFT_CHECK", false)
+	if env.On("WEFT_TUNE", false) {
 		e.tuner = newTuner(&e.info, tuneDir())
 	}
 	var err error

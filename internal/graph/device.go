@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/weft-go/weft/backend"
+	"github.com/weft-go/weft/internal/env"
 	"github.com/weft-go/weft/internal/trace"
 )
 
@@ -31,6 +31,7 @@ type Device struct {
 
 	limit    int             // operands a kernel may have
 	unfused  bool            // every operation is to have a kernel of its own
+	strict   bool            // a kernel that b does not support is an error
 	fallback backend.Backend // runs kernels that b does not support; opened when one is met
 	warned   map[string]bool // of which kernels that was logged
 
@@ -38,7 +39,8 @@ type Device struct {
 	peak  atomic.Pointer[Peak]
 }
 
-// NewDevice returns a device named name that computes on b. With WEFT_FUSE=0 in the environment it fuses nothing.
+// NewDevice returns a device named name that computes on b. With WEFT_FUSE=0 in the environment it fuses nothing,
+// with WEFT_STRICT=1 it runs nothing elsewhere that b does not support.
 func NewDevice(name string, b backend.Backend) *Device {
 	d := &Device{
 		name:    name,
@@ -46,7 +48,8 @@ func NewDevice(name string, b backend.Backend) *Device {
 		lock:    ctxMutex{wake: make(chan struct{}, 1)},
 		cache:   newCache(),
 		limit:   b.Info().MaxOperands,
-		unfused: os.Getenv("WEFT_FUSE") == "0",
+		unfused: !env.On("WEFT_FUSE", true),
+		strict:  env.On("WEFT_STRICT", false),
 		warned:  map[string]bool{},
 	}
 	d.host, _ = b.(backend.HostBackend)

@@ -396,7 +396,7 @@ func TestFallback(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != 1 {
 		t.Errorf("logged %d times:\n%s", n, &log)
 	}
-	t.Setenv("WEFT_STRICT", "1")
+	d.strict = true
 	if err := Eval(context.Background(), apply(ops.Sin, apply(ops.Sin, x)).Node); !errors.Is(err, backend.ErrUnsupported) {
 		t.Errorf("error %v, want ErrUnsupported", err)
 	}

@@ -3,7 +3,6 @@ package graph
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
@@ -103,7 +102,7 @@ func (g *group) part(facts []facts) bool {
 // fallBack prepares for another device to run k, or returns an error of kind [backend.ErrUnsupported].
 func (d *Device) fallBack(k *kernel, nodes []*Node) error {
 	name := k.title(nodes)
-	if os.Getenv("WEFT_STRICT") == "1" {
+	if d.strict {
 		return fmt.Errorf("graph: %s on %s, and WEFT_STRICT=1: %w", name, d.name, backend.ErrUnsupported)
 	}
 	if err := d.openFallback(); err != nil {
