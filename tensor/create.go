@@ -135,10 +135,14 @@ func Iota(t DType, shape ...int) *Tensor {
 // an integer type, start and step are rounded toward zero first. The error is of kind [ErrShape] if step
 // is 0 or there is no finite number of elements.
 func Arange(t DType, start, stop, step float64) *Tensor {
+	given := step
 	if t.IsInt() {
 		start, step = math.Trunc(start), math.Trunc(step)
 	}
 	n := math.Max(0, math.Ceil((stop-start)/step))
+	if step == 0 && given != 0 {
+		return fail("arange", ErrShape, fmt.Sprintf("step %v is 0 as %s", given, t))
+	}
 	if step == 0 || !(n <= math.MaxInt32*1024) {
 		return fail("arange", ErrShape, fmt.Sprintf("no countable number of steps of %v from %v to %v", step, start, stop))
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-go/weft/backend"
 	"github.com/weft-go/weft/internal/graph"
@@ -14,7 +15,10 @@ import (
 
 // A Device computes tensors. [Open] gives one by name, [Default] the one that new tensors are on. A nil
 // Device, which [Tensor.Device] returns for a tensor that is on none, is fine to ask and to print.
-type Device struct{ g *graph.Device }
+type Device struct {
+	g      *graph.Device
+	closed atomic.Bool // Close was called
+}
 
 var devices struct {
 	sync.Mutex
@@ -28,7 +32,7 @@ func NewDevice(name string, b backend.Backend) *Device {
 	if b == nil {
 		return nil
 	}
-	return &Device{graph.NewDevice(name, b)}
+	return &Device{g: graph.NewDevice(name, b)}
 }
 
 // Open returns the device called name: a registered backend, "cpu" or "wgpu", with the number of the
@@ -82,7 +86,7 @@ func SetDefault(d *Device) {
 // Default returns the device that new tensors are on: the one given to [SetDefault], else the one that
 // the environment variable WEFT_DEVICE names, else the best that the program's imports have registered:
 // a GPU where there is one, else the CPU. A software adapter that only poses as a GPU is taken only if
-// named. The choice is made once. The error is of kind [ErrDevice].
+// named. The choice is made once, and anew when that device is closed. The error is of kind [ErrDevice].
 func Default() (*Device, error) {
 	devices.Lock()
 	defer devices.Unlock()
@@ -120,7 +124,10 @@ func choose() (*Device, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("tensor: no device: %s: %w", strings.Join(append(refused, "no other backend is imported"), "; "), ErrDevice)
+	if len(refused) == 0 {
+		refused = []string{"no backend is imported"}
+	}
+	return nil, fmt.Errorf("tensor: no device: %s: %w", strings.Join(refused, "; "), ErrDevice)
 }
 
 // none reports whether d is no device: nil, or one that neither Open nor NewDevice made.
@@ -151,7 +158,8 @@ func (d *Device) String() string {
 }
 
 // Close frees the device. Reading a tensor on it, or computing one, is then an error of kind
-// [ErrDevice].
+// [ErrDevice]. [Open] opens it anew, and so does [Default] if it was the default: the tensors made from then on are on the
+// new device, and do not go with those that were on d.
 func (d *Device) Close() error {
 	if d.none() {
 		return fmt.Errorf("tensor: close: device is nil: %w", ErrDevice)
@@ -166,6 +174,7 @@ func (d *Device) Close() error {
 		devices.def = nil
 	}
 	devices.Unlock()
+	d.closed.Store(true)
 	return d.g.Close()
 }
 

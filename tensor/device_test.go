@@ -125,6 +125,7 @@ func TestClose(t *testing.T) {
 	if _, err := tensor.Data[float32](ctx, x); !errors.Is(err, tensor.ErrDevice) {
 		t.Errorf("read after Close: error %v", err)
 	}
+	refuses(t, f32(1, 2).Add(x), tensor.ErrDevice, "device brief of operand 1 is closed")
 	if err := tensor.Eval(ctx, x.Exp()); !errors.Is(err, tensor.ErrDevice) {
 		t.Errorf("evaluated after Close: error %v", err)
 	}

@@ -182,12 +182,10 @@ func common(op string, in []operand) (*Device, *Tensor) {
 		t := in[i].t
 		switch {
 		case in[i].weak:
-		case t == nil:
-			return nil, refuse(op, errNil, "operand is nil", in)
+		case t.missing() != nil:
+			return nil, refuseMissing(op, t.missing(), i, tensors(in)...)
 		case t.failure() != nil:
 			return nil, t
-		case t.node == nil:
-			return nil, refuse(op, errNil, zeroTensor, in)
 		case dev == nil:
 			dev = t.dev
 		case dev != t.dev:

@@ -29,6 +29,9 @@ var kinds = [...]error{ErrShape, ErrDType, ErrAxis, ErrIndex, ErrDevice, ErrUnsu
 // errNil is the kind of error for a nil operand: a mistake that has no better name.
 var errNil = errors.New("nil tensor")
 
+// errZero is errNil for the zero Tensor.
+var errZero = errors.New("zero Tensor, which New and its like do not make")
+
 // An OpError says which operation refused its operands and why. It stays in the operation's result,
 // passes through every later operation, and comes out of [Data], [Item], [Eval] and [Tensor.Err].
 type OpError struct {

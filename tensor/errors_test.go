@@ -39,6 +39,7 @@ func TestErrors(t *testing.T) {
 		{"full", tensor.Full(tensor.Uint8, 256, 2), tensor.ErrDType, "256 does not fit uint8"},
 		{"full string", tensor.Full(tensor.Uint8, "a", 2), tensor.ErrDType, "scalar is a string"},
 		{"arange", tensor.Arange(tensor.Float32, 0, 1, 0), tensor.ErrShape, "steps of 0"},
+		{"arange rounded", tensor.Arange(tensor.Int32, 0, 3, .5), tensor.ErrShape, "arange(): step 0.5 is 0 as int32"},
 		{"arange nan", tensor.Arange(tensor.Float32, 0, math.NaN(), 1), tensor.ErrShape, "NaN"},
 		{"arange bool", tensor.Arange(tensor.Bool, 0, 1, 1), tensor.ErrDType, "bool"},
 		{"linspace", tensor.Linspace(tensor.Int32, 0, 1, 5), tensor.ErrDType, "int32"},
@@ -60,8 +61,15 @@ func TestErrors(t *testing.T) {
 		{"neg bool", x.IsNaN().Neg(), tensor.ErrDType, "neg(bool [2 3])"},
 		{"bitwise", x.BitwiseAnd(x), tensor.ErrDType, "not float32"},
 		{"where", tensor.Where(x, x, x), tensor.ErrDType, "condition is float32, want bool"},
-		{"nil operand", x.Add(nil), nil, "operand is nil"},
-		{"zero Tensor", x.Add(&tensor.Tensor{}), nil, "zero Tensor"},
+		{"nil operand", x.Add(nil), nil, "add(float32 [2 3]): operand 1 is nil"},
+		{"nil limit", x.Clip(x, nil), nil, "operand 2 is nil"},
+		{"nil condition", tensor.Where(nil, x, x), nil, "operand 0 is nil"},
+		{"nil in concat", tensor.Concat(0, x, x, nil), nil, "operand 2 is nil"},
+		{"nil in stack", tensor.Stack(0, x, nil), nil, "stack(float32 [2 3]): operand 1 is nil"},
+		{"nil factor", x.MatMul(nil), nil, "operand 1 is nil"},
+		{"nil index", x.Take(0, nil), nil, "operand 1 is nil"},
+		{"nil alone", (*tensor.Tensor)(nil).Exp(), nil, "exp(): operand is nil"},
+		{"zero Tensor", x.Add(&tensor.Tensor{}), nil, "operand 1 is a zero Tensor"},
 		{"cast", x.Cast(77), tensor.ErrDType, "dtype(77)"},
 
 		{"reshape", x.Reshape(4), tensor.ErrShape, "reshape(float32 [2 3]): 6 elements do not fill shape [4]"},
@@ -113,7 +121,12 @@ func TestErrors(t *testing.T) {
 		{"concat", tensor.Concat(0, x, tensor.Ones(tensor.Float32, 2, 4)), tensor.ErrShape, "extent 4 along axis 1"},
 		{"concat rank", tensor.Concat(0, x, tensor.Ones(tensor.Float32, 2)), tensor.ErrShape, "1 axes"},
 		{"concat axis", tensor.Concat(2, x, x), tensor.ErrAxis, "axis 2"},
-		{"stack", tensor.Stack(0, x, x.T()), tensor.ErrShape, "stack("},
+		{"stack", tensor.Stack(0, x, tensor.Ones(tensor.Float32, 3)), tensor.ErrShape, "stack(float32 [2 3], float32 [3]): operand 1 has shape [3], the first [2 3]"},
+		{"scatter index", x.Scatter(0, i32(0), x), tensor.ErrShape, "scatter(float32 [2 3], int32 [1], float32 [2 3]): index has"},
+		{"scatter source", x.ScatterAdd(0, n, tensor.Ones(tensor.Float32, 5)), tensor.ErrShape, "scatter_add(float32 [2 3], int32 [2 3], float32 [5]): "},
+		{"scatter wide", x.Scatter(0, tensor.Ones(tensor.Int32, 2, 4), x), tensor.ErrShape, "scatter(float32 [2 3], int32 [2 4], float32 [2 3]): "},
+		{"index add", x.IndexAdd(0, i32(0), tensor.Ones(tensor.Int32, 5)), tensor.ErrShape, "index_add(float32 [2 3], int32 [1], int32 [5]): "},
+		{"index copy beyond", x.IndexCopy(0, i32(7), tensor.Scalar(1)), tensor.ErrIndex, "index_copy(float32 [2 3], int32 [1], int64 []): index 7"},
 		{"pad", x.Pad(0, [2]int{-1, 0}), tensor.ErrShape, "widths [-1 0] of axis 0: want 0 or more"},
 		{"pad axes", x.Pad(0, [2]int{}, [2]int{}, [2]int{}), tensor.ErrAxis, "3 axes"},
 		{"pad fit", n.Cast(tensor.Uint8).Pad(-1, [2]int{1, 1}), tensor.ErrDType, "-1 does not fit"},
@@ -282,9 +295,10 @@ func TestNil(t *testing.T) {
 	}
 	x := tensor.Ones(tensor.Float32, 2)
 	for want, err := range map[string]error{
-		"tensor: eval(): operand is nil (errors_test.go:":    tensor.Eval(ctx, x, nil),
-		"tensor: eval(): operand is a zero Tensor":           tensor.Eval(ctx, &tensor.Tensor{}),
-		"tensor: explain(): operand is nil (errors_test.go:": second(tensor.Explain(nil)),
+		"tensor: eval(float32 [2]): operand 1 is nil (errors": tensor.Eval(ctx, x, nil),
+		"zero Tensor, which New":                              (&tensor.Tensor{}).Err(),
+		"tensor: eval(invalid []): operand is a zero Tensor":  tensor.Eval(ctx, &tensor.Tensor{}),
+		"tensor: explain(): operand is nil (errors_test.go:":  second(tensor.Explain(nil)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s…", err, want)

@@ -27,11 +27,13 @@ func Eval(ctx context.Context, ts ...*Tensor) error {
 	return late("eval", graph.Eval(ctx, nodes...), ts...)
 }
 
-// nodesOf returns the nodes of ts, the operands of op, or the first error they carry.
-// nodesOf appends the nodes of tensors to nodes.
+// nodesOf appends the nodes of ts, the operands of op, to nodes, or returns the first error they carry.
 func nodesOf(op string, ts []*Tensor, nodes []*graph.Node) ([]*graph.Node, error) {
-	for _, t := range ts {
-		if t != nil && t.number() != nil {
+	for i, t := range ts {
+		if err := t.missing(); err != nil {
+			return nil, refuseMissing(op, err, i, ts...).Err()
+		}
+		if t.number() != nil {
 			continue // it has no node, and needs no computing
 		}
 		t, ok := t.ready(op)

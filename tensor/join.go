@@ -15,13 +15,19 @@ func Concat(axis int, ts ...*Tensor) *Tensor { return concat("concat", axis, ts)
 
 // Stack returns the tensors, which have one shape, side by side along a new axis.
 func Stack(axis int, ts ...*Tensor) *Tensor {
-	in := make([]*Tensor, len(ts))
-	for i, t := range ts {
+	in := append([]*Tensor(nil), ts...)
+	if bad := readyAll("stack", in); bad != nil {
+		return bad
+	}
+	for i, t := range in {
 		if in[i] = t.Unsqueeze(axis); in[i].Err() != nil {
 			return named("stack", in[i], ts...)
 		}
+		if first, s := ts[0].shape(), t.shape(); !s.Equal(first) {
+			return fail("stack", ErrShape, fmt.Sprintf("operand %d has shape %v, the first %v", i, s, first), ts...)
+		}
 	}
-	return concat("stack", axis, in)
+	return named("stack", concat("stack", axis, in), ts...)
 }
 
 func concat(op string, axis int, ts []*Tensor) *Tensor {

@@ -40,26 +40,28 @@ func (t *Tensor) IndexAdd(axis int, index, src *Tensor) *Tensor {
 
 // scatter checks the operands of Scatter and ScatterAdd.
 func (t *Tensor) scatter(op string, axis int, index, src *Tensor, sum bool) *Tensor {
+	in := []*Tensor{t, index, src} // as errors name them
 	t, index, src, a, bad := scattered(op, t, axis, index, src)
 	switch {
 	case bad != nil:
 		return bad
 	case index.Rank() != t.Rank():
-		return fail(op, ErrShape, "index has another number of axes", t, index, src)
+		return fail(op, ErrShape, "index has another number of axes", in...)
 	}
 	shape := t.layout.Shape.Clone()
 	shape[a] = index.layout.Shape[a]
-	if index, bad = over(op, index, shape, t, src); bad != nil {
+	if index, bad = over(op, index, shape, in); bad != nil {
 		return bad
 	}
-	if src, bad = over(op, src, shape, t, index); bad != nil {
+	if src, bad = over(op, src, shape, in); bad != nil {
 		return bad
 	}
-	return scatterAlong(op, t, a, index, src, sum)
+	return scatterAlong(op, in, t, a, index, src, sum)
 }
 
 // scatterSlices checks the operands of IndexCopy and IndexAdd, and spreads the index over the other axes.
 func (t *Tensor) scatterSlices(op string, axis int, index, src *Tensor, sum bool) *Tensor {
+	in := []*Tensor{t, index, src} // as errors name them
 	t, index, src, a, bad := scattered(op, t, axis, index, src)
 	if bad != nil {
 		return bad
@@ -67,23 +69,23 @@ func (t *Tensor) scatterSlices(op string, axis int, index, src *Tensor, sum bool
 	own := t.layout.Shape
 	at := index.layout.Shape
 	shape := append(append(own[:a:a], at...), own[a+1:]...)
-	if src, bad = over(op, src, shape, t, index); bad != nil {
+	if src, bad = over(op, src, shape, in); bad != nil {
 		return bad
 	}
 	flat := own.Clone()
 	flat[a] = at.Len()
 	if src = src.Reshape(flat...); src.Err() != nil { // the axes of index as one
-		return named(op, src, t, index)
+		return named(op, src, in...)
 	}
 	axes := make([]int, len(own))
 	for i := range axes {
 		axes[i] = 1
 	}
 	axes[a] = flat[a]
-	if index, bad = over(op, index.Reshape(axes...), flat, t, src); bad != nil {
+	if index, bad = over(op, index.Reshape(axes...), flat, in); bad != nil {
 		return bad
 	}
-	return scatterAlong(op, t, a, index, src, sum)
+	return scatterAlong(op, in, t, a, index, src, sum)
 }
 
 // scattered makes the operands of a scatter ready: of one type, on one device.
@@ -109,27 +111,27 @@ func scattered(op string, t *Tensor, axis int, index, src *Tensor) (to, at, from
 	return in[0].Cast(d), in[1], in[2].Cast(d), a, nil
 }
 
-// over returns x broadcast to shape.
-func over(op string, x *Tensor, shape backend.Shape, others ...*Tensor) (r, bad *Tensor) {
+// over returns x broadcast to shape, for op of operands in.
+func over(op string, x *Tensor, shape backend.Shape, in []*Tensor) (r, bad *Tensor) {
 	if r = x.BroadcastTo(shape...); r.Err() != nil {
-		return nil, named(op, r, append([]*Tensor{x}, others...)...)
+		return nil, named(op, r, in...)
 	}
 	return r, nil
 }
 
-// scatterAlong records a scatter along axis a, of operands alike along the other axes.
-func scatterAlong(op string, t *Tensor, a int, index, src *Tensor, sum bool) *Tensor {
+// scatterAlong records a scatter along axis a, of operands alike along the other axes, which were made of in.
+func scatterAlong(op string, in []*Tensor, t *Tensor, a int, index, src *Tensor, sum bool) *Tensor {
 	if index.Len() == 0 {
 		return t
 	}
 	extent := t.layout.Shape[a]
 	if extent == 0 {
-		return fail(op, ErrIndex, "index into an axis of extent 0", t, index, src)
+		return fail(op, ErrIndex, "index into an axis of extent 0", in...)
 	}
 	if i, bad := outOfRange(index, extent); bad {
-		return fail(op, ErrIndex, fmt.Sprintf("index %d for an axis of extent %d", i, extent), t, index, src)
+		return fail(op, ErrIndex, fmt.Sprintf("index %d for an axis of extent %d", i, extent), in...)
 	}
-	attr := graph.ScatterAttr{Add: sum, Origin: newOrigin(op, t, index, src)}
+	attr := graph.ScatterAttr{Add: sum, Origin: newOrigin(op, in...)}
 	n := graph.Scatter(t.moveLast(a).edge(), index.moveLast(a).edge(), src.moveLast(a).edge(), attr)
 	return whole(t.dev, n).moveFromLast(a)
 }

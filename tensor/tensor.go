@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/backend"
@@ -56,8 +57,8 @@ func (t *Tensor) edge() graph.Edge { return graph.Edge{Node: t.node, Layout: t.l
 // Err returns the error that t carries, or nil. It computes nothing: an error of the device shows only
 // when t is read.
 func (t *Tensor) Err() error {
-	if t == nil || t.node == nil && t.other == nil {
-		return errNil
+	if err := t.missing(); err != nil {
+		return err
 	}
 	return t.failure()
 }
@@ -139,18 +140,38 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("tensor(%s %v, %s%s)", t.node.DType, t.layout.Shape, t.dev.Name(), lazy)
 }
 
-const zeroTensor = "operand is a zero Tensor, which New and its like do not make"
+// missing returns an error if t is no tensor: nil, or the zero Tensor.
+func (t *Tensor) missing() error {
+	switch {
+	case t == nil:
+		return errNil
+	case t.node == nil && t.other == nil:
+		return errZero
+	}
+	return nil
+}
+
+// refuseMissing returns the error of op that operand i of in is missing because of err. One that is alone needs no number.
+func refuseMissing(op string, err error, i int, in ...*Tensor) *Tensor {
+	what := "operand"
+	if len(in) > 1 {
+		what = fmt.Sprintf("operand %d", i)
+	}
+	if errors.Is(err, errNil) {
+		return fail(op, err, what+" is nil", in...)
+	}
+	return fail(op, err, what+" is a "+err.Error(), in...)
+}
 
 // ready returns t as an operand of a view or another operation of one operand: with a node. ok is false
 // if the result carries an error and is what the operation returns.
 func (t *Tensor) ready(op string) (_ *Tensor, ok bool) {
+	if err := t.missing(); err != nil {
+		return refuseMissing(op, err, 0), false
+	}
 	switch {
-	case t == nil:
-		return fail(op, errNil, "operand is nil"), false
 	case t.node != nil:
 		return t, true
-	case t.other == nil:
-		return fail(op, errNil, zeroTensor), false
 	case t.other.err != nil:
 		return t, false
 	}
@@ -161,6 +182,9 @@ func (t *Tensor) ready(op string) (_ *Tensor, ok bool) {
 // result is nil, or carries the error.
 func readyAll(op string, ts []*Tensor) *Tensor {
 	for i, t := range ts {
+		if err := t.missing(); err != nil {
+			return refuseMissing(op, err, i, ts...)
+		}
 		r, ok := t.ready(op)
 		if !ok {
 			return r
@@ -177,8 +201,11 @@ func readyAll(op string, ts []*Tensor) *Tensor {
 
 func failDevices(op string, in ...*Tensor) *Tensor {
 	names := make([]string, 0, len(in))
-	for _, t := range in {
+	for i, t := range in {
 		if t != nil && t.dev != nil {
+			if t.dev.closed.Load() {
+				return fail(op, ErrDevice, fmt.Sprintf("device %s of operand %d is closed", t.dev.Name(), i), in...)
+			}
 			names = append(names, t.dev.Name())
 		}
 	}

@@ -11,7 +11,11 @@ import (
 
 // devices lists what tensors can live on.
 func devices(w io.Writer) int {
-	fmt.Fprintf(w, "cpu      %s/%s, %d threads\n", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	if _, err := tensor.Open("cpu"); err != nil {
+		fmt.Fprintf(w, "cpu      none: %v\n", err)
+	} else {
+		fmt.Fprintf(w, "cpu      %s/%s, %d threads\n", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	}
 	adapters, err := wgpu.Adapters()
 	if err != nil {
 		fmt.Fprintf(w, "wgpu     none: %v\n", err)

@@ -67,7 +67,15 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// child runs this test in a process of its own, with settings of the environment, and returns what it prints.
+// TestNoInstructions asks for instructions that no processor has: there is no device then, and the list says so.
+func TestNoInstructions(t *testing.T) {
+	out := child(t, "WEFT_CPU=abacus", "WEFT_DEVICE=", "VK_DRIVER_FILES=/nonexistent")
+	if !strings.Contains(out, "cpu      none: ") || !strings.Contains(out, "no default device: ") || strings.Contains(out, "imported") {
+		t.Errorf("the list is wrong:\n%s", out)
+	}
+}
+
+// child runs TestMissing in a process of its own, with settings of the environment, and returns what it prints.
 func child(t *testing.T, settings ...string) string {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run", "^TestMissing$")

@@ -55,6 +55,13 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	if o.batch < 1 {
 		return fmt.Errorf("-batch %d: want at least 1", o.batch)
 	}
+	var picture []float32
+	if o.image != "" {
+		var err error
+		if picture, err = readPicture(o.image); err != nil {
+			return err
+		}
+	}
 	dev, err := device(o.device)
 	if err != nil {
 		return err
@@ -64,7 +71,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		return err
 	}
 	if o.image != "" {
-		return classifyFile(ctx, w, net, dev, o.image)
+		return classifyPicture(ctx, w, net, dev, picture)
 	}
 	if o.data == "" {
 		if o.data, err = moduleData(ctx); err != nil {
@@ -99,12 +106,16 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	return nil
 }
 
-// device opens the device of that name, the default one for "".
+// device opens the device of that name and makes it the default, which it returns for "".
 func device(name string) (*tensor.Device, error) {
 	if name == "" {
 		return tensor.Default()
 	}
-	return tensor.Open(name)
+	d, err := tensor.Open(name)
+	if err == nil {
+		tensor.SetDefault(d)
+	}
+	return d, err
 }
 
 // moduleData asks the Go command where the module of images is.

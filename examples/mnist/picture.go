@@ -67,21 +67,26 @@ func halfBlocks(upper, lower []float32) string {
 	return b.String()
 }
 
-// classifyFile reads the digit on a picture and prints how sure the network is of each.
-func classifyFile(ctx context.Context, w io.Writer, net *mnist.Net, dev *tensor.Device, path string) error {
+// readPicture returns the picture in a file as the network takes it.
+func readPicture(path string) ([]float32, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it is only read
 	img, _, err := image.Decode(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	pixels, err := prepare(img)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return pixels, nil
+}
+
+// classifyPicture reads the digit on a picture and prints how sure the network is of each.
+func classifyPicture(ctx context.Context, w io.Writer, net *mnist.Net, dev *tensor.Device, pixels []float32) error {
 	x := tensor.New(pixels, 1, 1, mnist.Side, mnist.Side).To(dev)
 	p, err := tensor.Data[float32](ctx, net.Forward(x).Softmax(-1))
 	if err != nil {
