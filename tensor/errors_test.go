@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -344,6 +345,41 @@ func TestNilOthers(t *testing.T) {
 	for _, x := range []*tensor.Tensor{tensor.Ones(tensor.Float32, 2), tensor.Zeros(tensor.Float32, 0)} {
 		if _, err := tensor.WriteTo(ctx, nil, x); err == nil || !strings.Contains(err.Error(), "): writer is nil") {
 			t.Errorf("WriteTo nothing: error %v", err)
+		}
+	}
+}
+
+// TestZeroArguments calls every method of what is nil, zero or sound with arguments that are nil or zero: none panics.
+func TestZeroArguments(t *testing.T) {
+	sound := tensor.Ones(tensor.Float32, 2, 3)
+	q, err := tensor.Quantize(ctx, sound, tensor.Q8_0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]any{
+		"tensor": sound, "nil tensor": (*tensor.Tensor)(nil), "zero tensor": &tensor.Tensor{}, "number": tensor.Scalar(1), "empty": tensor.Zeros(tensor.Int32, 0, 2),
+		"var": tensor.NewVar(sound), "nil var": (*tensor.Var)(nil), "zero var": &tensor.Var{}, "var of nil": tensor.NewVar(nil),
+		"nil device": (*tensor.Device)(nil), "zero device": &tensor.Device{}, "device": tensor.NewDevice("brief", cpu.New()),
+		"quantized": q, "nil quantized": (*tensor.Quantized)(nil), "zero quantized": &tensor.Quantized{},
+		"nil report": (*tensor.Report)(nil), "zero report": &tensor.Report{}, "zero explanation": tensor.Explanation{},
+		"zero kernel time": tensor.KernelTime{}, "zero peak": tensor.Peak{}, "zero spec": tensor.Spec{}, "zero range": tensor.Range{},
+		"zero error": &tensor.OpError{},
+	} {
+		v := reflect.ValueOf(x)
+		for i := range v.NumMethod() {
+			m := v.Type().Method(i).Name
+			t.Run(name+" "+m, func(*testing.T) {
+				f := v.Method(i)
+				args := make([]reflect.Value, f.Type().NumIn())
+				for k := range args {
+					args[k] = reflect.Zero(f.Type().In(k))
+				}
+				if f.Type().IsVariadic() {
+					f.CallSlice(args)
+				} else {
+					f.Call(args)
+				}
+			})
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-go/weft/tensor"
 )
 
 func TestImage(t *testing.T) {
@@ -24,29 +26,8 @@ func TestImage(t *testing.T) {
 		{"blank", color.White, color.White, "", "no ink"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			img := image.NewRGBA(image.Rect(0, 0, 100, 160))
-			for y := range 160 {
-				for x := range 100 {
-					at := c.paper
-					if x > 45 && x < 58 && y > 20 && y < 140 {
-						at = c.ink
-					}
-					img.Set(x, y, at)
-				}
-			}
-			path := filepath.Join(t.TempDir(), "digit.png")
-			f, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := png.Encode(f, img); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
 			var out strings.Builder
-			err = run(context.Background(), &out, options{image: path, batch: 1})
+			err := run(context.Background(), &out, options{image: one(t, c.ink, c.paper), batch: 1})
 			switch {
 			case c.wantErr != "":
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
@@ -59,6 +40,44 @@ func TestImage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// one writes a picture of the digit 1 and returns the name of its file.
+func one(t *testing.T, ink, paper color.Color) string {
+	t.Helper()
+	img := image.NewRGBA(image.Rect(0, 0, 100, 160))
+	for y := range 160 {
+		for x := range 100 {
+			at := paper
+			if x > 45 && x < 58 && y > 20 && y < 140 {
+				at = ink
+			}
+			img.Set(x, y, at)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "digit.png")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := png.Encode(f, img); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestDevice names a device where the default one cannot be opened.
+func TestDevice(t *testing.T) {
+	tensor.SetDefault(nil)
+	t.Setenv("WEFT_DEVICE", "abacus")
+	var out strings.Builder
+	if err := run(t.Context(), &out, options{batch: 1, device: "cpu", image: one(t, color.Black, color.White)}); err != nil {
+		t.Error(err)
+	}
+	tensor.SetDefault(nil)
 }
 
 func TestBadArguments(t *testing.T) {
