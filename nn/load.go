@@ -24,7 +24,7 @@ type Weights interface {
 type LoadOptions struct {
 	Prefix string         // of the names in the file: "model." for a part of a bigger one
 	DType  tensor.DType   // converts floating-point weights, unless 0
-	Device *tensor.Device // moves them, unless nil
+	Device *tensor.Device // moves them from the default device, which the file is read to, unless nil: see [tensor.SetDefault]
 
 	// AllowUnused lets the file hold tensors that no parameter asks for.
 	AllowUnused bool

@@ -24,7 +24,7 @@ type PoolOptions struct {
 }
 
 // MaxPool1d returns the greatest element of each window along the last axis of t, [… L]; NaN if any is.
-// Padding is no element. The error is of kind [ErrShape] if a window does not fit, or has nothing but
+// Padding is no element. Of zeros of both signs it may be either. The error is of kind [ErrShape] if a window does not fit, or has nothing but
 // padding in it.
 func (t *Tensor) MaxPool1d(o PoolOptions) *Tensor { return t.pool("max_pool1d", 1, ops.ReduceMax, o) }
 

@@ -29,13 +29,13 @@ func (t *Tensor) CumProd(axis int, modes ...ScanMode) *Tensor {
 }
 
 // CumMax returns the greatest of the elements up to and with each along axis; NaN from the first NaN on.
-// Its identity is -∞, or the least integer.
+// Its identity is -∞, or the least integer. Of zeros of both signs it may be either.
 func (t *Tensor) CumMax(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("cummax", ops.ReduceMax, axis, modes)
 }
 
 // CumMin returns the least of the elements up to and with each along axis; NaN from the first NaN on.
-// Its identity is +∞, or the greatest integer.
+// Its identity is +∞, or the greatest integer. Of zeros of both signs it may be either.
 func (t *Tensor) CumMin(axis int, modes ...ScanMode) *Tensor {
 	return t.scan("cummin", ops.ReduceMin, axis, modes)
 }

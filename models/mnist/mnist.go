@@ -45,7 +45,8 @@ func New() *Net {
 	return n
 }
 
-// Load returns a Net with the weights of this package, on device d, or the default one if d is nil.
+// Load returns a Net with the weights of this package, on device d, or the default one if d is nil. They come by way of
+// the default device, so that has to open too.
 func Load(d *tensor.Device) (*Net, error) {
 	f, err := safetensors.Parse(weights)
 	if err != nil {
