@@ -97,9 +97,8 @@ func (a *attender[T]) run() error {
 	work := min(a.m, queryBlock) * max(a.n, 1) * (a.depth + a.width + 1)
 	const worth = 1 << 16 // multiplications
 	return a.parallel(a.batch.Len()*blocks, max(1, worth/work), func(lo, hi int) {
-		w := &worker{scratch: getScratch(), post: a.post.frame()}
+		w := newWorker(a.ctx, a.post)
 		defer w.free()
-		w.post.begin(blockLen)
 		for t := lo; t < hi; t++ {
 			mark := w.mark()
 			b, q := t/blocks, t%blocks*queryBlock
@@ -146,6 +145,9 @@ func (a *attender[T]) block(w *worker, b, q, count int) {
 		scale(x.queries[i*x.stride:][:a.depth], T(a.kernel.Scale))
 	}
 	for key := 0; key < a.n; key += keyBlock {
+		if key > 0 {
+			look(w.ctx)
+		}
 		n := min(keyBlock, a.n-key)
 		if a.kernel.Causal { // no query sees the keys beyond
 			if n = min(n, q+count+a.n-a.m-key); n <= 0 {

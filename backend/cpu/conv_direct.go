@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"runtime"
 	"unsafe"
 )
@@ -113,7 +114,7 @@ func (d *direct[T, S, E]) run(j *job) error {
 	parts = (d.m + m - 1) / m
 	grain := max(1, worthThread/(m*d.lines*d.width*d.k))
 	return j.parallel(d.batch*d.outer.positions()*lines*parts, grain, func(lo, hi int) {
-		w := d.worker()
+		w := d.worker(j.ctx)
 		defer w.free()
 		for t := lo; t < hi; t++ {
 			part, line, o, batch := t%parts, t/parts%lines, t/parts/lines%d.outer.positions(), t/parts/lines/d.outer.positions()
@@ -139,7 +140,7 @@ func (d *direct[T, S, E]) packWeights(j *job, s *scratch) error {
 	}
 	const worth = 1 << 14 // numbers a goroutine should pack
 	return j.parallel(groups*d.m, max(1, worth/d.k), func(lo, hi int) {
-		w := d.worker()
+		w := d.worker(j.ctx)
 		defer w.free()
 		for lo < hi {
 			group, m := lo/d.m, lo%d.m
@@ -152,11 +153,11 @@ func (d *direct[T, S, E]) packWeights(j *job, s *scratch) error {
 }
 
 // worker is that of the product, whose post begins anew for each channel if it has operands that are one for a channel.
-func (d *direct[T, S, E]) worker() *worker {
+func (d *direct[T, S, E]) worker(ctx context.Context) *worker {
 	if len(d.lone) == 0 {
-		return d.gemm.worker()
+		return d.gemm.worker(ctx)
 	}
-	return &worker{scratch: getScratch(), post: d.post.frame()}
+	return &worker{scratch: getScratch(), ctx: ctx, post: d.post.frame()}
 }
 
 // divide sets the lines of a task, and returns in how many parts the outputs of a group are divided.
@@ -216,6 +217,9 @@ func (d *direct[T, S, E]) task(w *worker, batch, outer, m0, m1, y0, y1 int) {
 		m := min(summedRows, m1-m0)
 		c := take[T](w.scratch, m*n)
 		for k0 := 0; k0 < d.k; k0 += d.block {
+			if m0 > 0 || k0 > 0 {
+				look(w.ctx)
+			}
 			k1 := min(k0+d.block, d.k)
 			x, row, col := d.left(w, &a, m0, m0+m, k0, k1, n)
 			t := tiling{

@@ -105,9 +105,8 @@ func indexOf(shape backend.Shape, pos int) []int {
 func gatherAll[E any](j *job, g *gatherer, wide func([]float32, []E)) error {
 	data := typed[E](g.src.mem)
 	return j.parallel(j.step.Shape.Len(), grain, func(lo, hi int) {
-		w := &worker{scratch: getScratch(), post: g.post.frame()}
+		w := newWorker(j.ctx, g.post)
 		defer w.free()
-		w.post.begin(blockLen)
 		for pos := lo; pos < hi; pos += grain {
 			gatherRange(w, g, data, pos, min(pos+grain, hi), wide)
 		}

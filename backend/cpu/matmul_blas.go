@@ -38,7 +38,7 @@ const (
 
 // runPlugged computes the product by f, batch by batch, with as many threads as the library takes.
 func (p *gemm[T, S]) runPlugged(j *job, f gemmFunc[T]) error {
-	w := p.worker()
+	w := p.worker(j.ctx)
 	defer w.free()
 	rows := min(p.m, max(1, plugRows/p.n))
 	for t := range p.batch {

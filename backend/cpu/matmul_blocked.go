@@ -24,7 +24,7 @@ const (
 	passCols    = 4096     // of a task with few rows
 	maxPacked   = 16 << 20 // bytes of b that are packed at a time: a part of a third-level cache
 	worthThread = 1 << 18  // multiplications that a goroutine should have to do, about 5 µs
-	mostTask    = 1 << 29  // multiplications between two looks at whether the run was cancelled
+	mostTask    = 1 << 29  // multiplications of a task
 )
 
 // A blocked is a gemm under way.
@@ -130,7 +130,7 @@ func (q *blocked[T, S]) pack(j *job, batches int) error {
 	groups, steps := (q.n1-q.n0+group*q.nr-1)/(group*q.nr), (q.k+q.block-1)/q.block
 	const worth = 1 << 14 // numbers a goroutine should pack: they are found again when the product begins
 	return j.parallel(batches*groups*steps, max(1, worth/(group*q.nr*min(q.k, q.block))), func(lo, hi int) {
-		w := q.worker()
+		w := q.worker(j.ctx)
 		defer w.free()
 		for t := lo; t < hi; t++ {
 			batch, k0, n0 := q.b0+t/steps/groups, t%steps*q.block, q.n0+t/steps%groups*group*q.nr
@@ -176,7 +176,7 @@ func (q *blocked[T, S]) part(j *job, b0, b1 int) error {
 	mt, nt := (q.m+rows-1)/rows, (n+cols-1)/cols
 	grain := max(1, worthThread/max(1, max(rows, wideRows)*cols*q.k)) // with few rows it is the memory that takes time
 	return j.parallel((b1-b0)*mt*nt, grain, func(lo, hi int) {
-		w := q.worker()
+		w := q.worker(j.ctx)
 		defer w.free()
 		for t := lo; t < hi; t++ {
 			m0, c0 := t/nt%mt*rows, q.n0+t%nt*cols
@@ -249,6 +249,9 @@ func (q *blocked[T, S]) task(w *worker, batch, m0, m1, n0, n1 int) {
 
 // blockOf sets c to the sums of the terms k0 to k1, or with add ≠ 0 adds them.
 func (q *blocked[T, S]) blockOf(w *worker, a, b *factor[T], batch, m0, m1, n0, n1, k0, k1 int, c []T, ldc, add int) {
+	if k0 > 0 {
+		look(w.ctx)
+	}
 	mark := w.mark()
 	m, n, k := m1-m0, n1-n0, k1-k0
 	x, row, col := q.left(w, a, m0, m1, k0, k1, n)

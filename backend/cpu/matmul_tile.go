@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"runtime"
 	"unsafe"
 
@@ -26,6 +27,8 @@ type gemm[T, S term] struct {
 // A worker is what one goroutine needs to compute tiles.
 type worker struct {
 	*scratch
+	ctx        context.Context // of the run
+	work       int             // elements since the last look
 	a, b, post *frame
 	halves     [maxLone]float32 // operands of post that were given, if they are of half precision
 }
@@ -60,7 +63,7 @@ func (p *gemm[T, S]) run(j *job) error {
 	const worth = 1 << 15 // terms: what a goroutine should have to do, about 5 µs
 	grain := max(1, worth/max(1, rows*cols*p.k))
 	return j.parallel(p.batch*mt*nt, grain, func(lo, hi int) {
-		w := p.worker()
+		w := p.worker(j.ctx)
 		defer w.free()
 		for t := lo; t < hi; t++ {
 			m0, n0 := t/nt%mt*rows, t%nt*cols
@@ -71,9 +74,23 @@ func (p *gemm[T, S]) run(j *job) error {
 	})
 }
 
-func (p *gemm[T, S]) worker() *worker {
-	w := &worker{scratch: getScratch(), post: p.post.frame()}
+// newWorker returns a worker for a run under ctx, to be freed after use.
+func newWorker(ctx context.Context, post *binding) *worker {
+	w := &worker{scratch: getScratch(), ctx: ctx, post: post.frame()}
 	w.post.begin(blockLen)
+	return w
+}
+
+// worked counts n elements, and looks once there are many.
+func (w *worker) worked(n int) {
+	if w.work += n; w.work >= between {
+		w.work = 0
+		look(w.ctx)
+	}
+}
+
+func (p *gemm[T, S]) worker(ctx context.Context) *worker {
+	w := newWorker(ctx, p.post)
 	if p.a != nil {
 		w.a = p.a.frame()
 		w.a.begin(blockLen)
@@ -140,6 +157,7 @@ func (p *gemm[T, S]) tile(w *worker, batch, m0, m1, n0, n1 int) {
 	sums := take[S](w.scratch, m*ldc)
 	clear(sums)
 	for k0 := 0; k0 < p.k; k0 += depth {
+		look(w.ctx)
 		p.block(w, &a, &b, m0, m1, n0, n1, k0, min(k0+depth, p.k), c, ldc)
 		addTo(sums, c)
 	}
@@ -213,6 +231,9 @@ func emitTile[T, S, X term](p *gemm[T, S], w *worker, batch, m0, n0, n1 int, c [
 
 // emit runs post for n elements from position at on, with vals as operand 0. It may change vals.
 func (w *worker) emit(at, n int, vals []byte) {
-	w.post.give(0, unsafe.Pointer(unsafe.SliceData(vals)))
-	w.post.run(at, n)
+	size := regSize(w.post.in[0].dtype)
+	piecewise(w.ctx, n, func(lo, hi int) {
+		w.post.give(0, unsafe.Pointer(unsafe.SliceData(vals[lo*size:])))
+		w.post.run(at+lo, hi-lo)
+	})
 }

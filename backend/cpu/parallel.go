@@ -14,7 +14,8 @@ import (
 // parallel calls f for the ranges [0, grain), [grain, 2·grain), … up to n, on as many goroutines as there
 // are processors to spare; the caller's is one of them, so that nested calls cannot block each other. The
 // ranges do not depend on the number of goroutines. It returns when all calls have: with ctx's error if it
-// ended before, or the first panic of f as an error. What is not started then is left out.
+// ended before, or the first panic of f as an error. What is not started then is left out. An f that takes longer than some
+// milliseconds calls [look] meanwhile.
 func (b *Backend) parallel(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	if n <= 0 {
 		return ctx.Err()
@@ -90,7 +91,33 @@ func (l *loop) fail(err error) {
 	l.next.Store(l.chunks)
 }
 
+// stopped is what look panics with.
+type stopped struct{ error }
+
+// look stops a kernel whose context has ended: it panics, and whoever started the kernel returns the context's error.
+func look(ctx context.Context) {
+	if err := ctx.Err(); err != nil {
+		panic(stopped{err})
+	}
+}
+
+// between is the number of elements between two looks.
+const between = 1 << 18
+
+// piecewise calls f for the pieces of [0, n) in order, and looks in between.
+func piecewise(ctx context.Context, n int, f func(lo, hi int)) {
+	for lo := 0; lo < n; lo += between {
+		if lo > 0 {
+			look(ctx)
+		}
+		f(lo, min(lo+between, n))
+	}
+}
+
 // panicError makes an error of a recovered panic: a mistake in a kernel must not end a server.
 func panicError(r any) error {
+	if s, ok := r.(stopped); ok {
+		return s.error
+	}
 	return fmt.Errorf("cpu: panic: %v: %w\n%s", r, backend.ErrDevice, debug.Stack())
 }

@@ -127,9 +127,8 @@ func poolLines[V any](j *job, p *pooler, f func(w *worker, base, p int, vals []V
 	const worth = 1 << 14 // elements read
 	grain := roundUp(worth/(n*p.grid.taps), together)
 	return j.parallel(p.lead.Len()*perLead, grain, func(lo, hi int) {
-		w := &worker{scratch: getScratch(), post: p.post.frame()}
+		w := newWorker(j.ctx, p.post)
 		defer w.free()
-		w.post.begin(blockLen)
 		for r := lo; r < hi; r += together {
 			mark := w.mark()
 			vals := take[V](w.scratch, min(together, hi-r)*n)
@@ -156,6 +155,7 @@ func each[T, E any](w *worker, g *grid, data []E, base, p, n int, wide func([]T,
 		stored, read = take[E](w.scratch, n), take[T](w.scratch, n)
 	}
 	for t := range g.taps {
+		w.worked(n)
 		lo, hi := g.lo[t], g.hi[t]
 		if lo >= hi || !g.reads(&win, t, last) {
 			continue
@@ -185,7 +185,7 @@ func maximum[T number, E any](j *job, p *pooler, least T, wide func([]T, []E)) e
 			if line == nil {
 				fill(best, least)
 			} else {
-				slideGreatest(last, best, line, least)
+				slideGreatest(w, last, best, line, least)
 			}
 			return
 		}
@@ -210,6 +210,7 @@ func greatestLine[T number](w *worker, g *grid, data []T, base, p int, block blo
 		if !g.reads(&win, t, last) {
 			continue
 		}
+		w.worked(a.in)
 		next := data[win.at+g.offs[t]-a.shift[0]:][:a.in]
 		if line == nil {
 			line = next
@@ -225,7 +226,7 @@ func greatestLine[T number](w *worker, g *grid, data []T, base, p int, block blo
 }
 
 // slideGreatest gives the greatest element of each window on a line, least if it has none.
-func slideGreatest[T number](a *gridAxis, best, line []T, least T) {
+func slideGreatest[T number](w *worker, a *gridAxis, best, line []T, least T) {
 	if a.step == 2 && len(a.shift) == 2 && a.shift[0] == 0 && a.shift[1] == 1 && 2*len(best) <= len(line) {
 		for j := range best {
 			best[j] = max(line[2*j], line[2*j+1])
@@ -234,6 +235,7 @@ func slideGreatest[T number](a *gridAxis, best, line []T, least T) {
 	}
 	fill(best, least)
 	for _, s := range a.shift {
+		w.worked(len(best))
 		lo, hi := a.inside(s)
 		at := lo*a.step + s
 		for j := lo; j < hi; j++ {

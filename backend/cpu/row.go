@@ -214,13 +214,13 @@ func (w *rowWork) some(lo, hi int, parallel runner) error {
 	if err != nil {
 		return err
 	}
+	defer g.free()
 	for i := lo; i < hi && err == nil; i++ {
 		err = g.run(i, parallel)
 	}
 	if w.streams && loops != nil {
 		loops.StoreFence()
 	}
-	g.free()
 	return err
 }
 

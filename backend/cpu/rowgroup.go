@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"unsafe"
 
 	"github.com/weft-go/weft/backend"
@@ -67,6 +68,9 @@ func (w *rowWork) newGroup() *rowGroup {
 			in := &w.body.Code[r]
 			segs := make([]accumulator, w.segs)
 			for s := range segs {
+				if s%1024 == 1023 {
+					look(w.ctx)
+				}
 				segs[s] = newAccumulator(in.Red, w.body.Code[in.Args[0]].DType)
 			}
 			sums = append(sums, segs)
@@ -143,18 +147,20 @@ func (g *rowGroup) phase(ph int, parallel runner) error {
 		return err
 	}
 	for i, v := range p.reduced {
-		total := combine(g.sums[ph][i])
+		total := combine(g.ctx, g.sums[ph][i])
 		total.put(unsafe.Pointer(&g.values[v][0]))
 	}
 	return nil
 }
 
 // combine merges the accumulators of successive segments in pairs, into the first.
-func combine(segs []accumulator) accumulator {
+func combine(ctx context.Context, segs []accumulator) accumulator {
 	for step := 1; step < len(segs); step *= 2 {
-		for i := 0; i+step < len(segs); i += 2 * step {
-			segs[i].merge(segs[i+step])
-		}
+		piecewise(ctx, (len(segs)+step-1)/(2*step), func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				segs[2*step*i].merge(segs[2*step*i+step])
+			}
+		})
 	}
 	return segs[0]
 }
@@ -162,6 +168,9 @@ func combine(segs []accumulator) accumulator {
 // segments runs phase ph over segments lo to hi of the group, with o to work with.
 func (g *rowGroup) segments(ph, lo, hi int, o *quickOperands) {
 	for s := lo; s < hi; s++ {
+		if s > lo {
+			look(g.ctx)
+		}
 		for _, a := range g.sums[ph] {
 			a[s].reset(g.n)
 		}

@@ -152,6 +152,9 @@ func (w *scanWork) do(j *job) error {
 		for g := lo; g < hi; g++ {
 			s.begin(g)
 			for seg := range w.segs {
+				if seg > 0 {
+					look(w.ctx)
+				}
 				s.segment(seg, true)
 			}
 		}

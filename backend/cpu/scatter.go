@@ -104,9 +104,11 @@ func add[T uint8 | uint32 | uint64 | float64](x, y T) T { return x + y }
 
 func bytesOfFloats(w *worker, row []float64) []byte {
 	narrow := take[float32](w.scratch, len(row))
-	for i, x := range row {
-		narrow[i] = float32(x)
-	}
+	piecewise(w.ctx, len(row), func(lo, hi int) {
+		for i, x := range row[lo:hi] {
+			narrow[lo+i] = float32(x)
+		}
+	})
 	return bytesOf(narrow)
 }
 
@@ -116,25 +118,34 @@ func scatterRows[E, A any](s *scatterer, hold func(E) A, join func(x, y A) A, re
 	const worth = 1 << 14 // elements
 	base, updates := typed[E](s.base.mem), typed[E](s.updates.mem)
 	return s.parallel(s.baseRows.Shape.Len(), max(1, worth/max(1, s.n+s.m)), func(lo, hi int) {
-		w := &worker{scratch: getScratch(), post: s.post.frame()}
+		w := newWorker(s.ctx, s.post)
 		defer w.free()
-		w.post.begin(blockLen)
 		for r := lo; r < hi; r++ {
 			mark := w.mark()
 			row := take[A](w.scratch, s.n)
 			at := offsetOf(s.baseRows, r)
-			for i := range row {
-				row[i] = hold(base[at])
-				at += s.baseStep
-			}
-			indices := take[int](w.scratch, s.m)
-			if !s.indices.load(indices, offsetOf(s.indexRows, r), s.indexStep, r*s.m, 1) {
+			piecewise(w.ctx, s.n, func(lo, hi int) {
+				at := at + lo*s.baseStep
+				for i := lo; i < hi; i++ {
+					row[i] = hold(base[at])
+					at += s.baseStep
+				}
+			})
+			indices, good := take[int](w.scratch, s.m), true
+			from, first := offsetOf(s.indexRows, r), offsetOf(s.updateRows, r)
+			piecewise(w.ctx, s.m, func(lo, hi int) {
+				some, at := indices[lo:hi], first+lo*s.apart
+				good = good && s.indices.load(some, from+lo*s.indexStep, s.indexStep, r*s.m+lo, 1)
+				if !good {
+					return
+				}
+				for _, i := range some {
+					row[i] = join(row[i], hold(updates[at]))
+					at += s.apart
+				}
+			})
+			if !good {
 				return
-			}
-			at = offsetOf(s.updateRows, r)
-			for _, i := range indices {
-				row[i] = join(row[i], hold(updates[at]))
-				at += s.apart
 			}
 			if registers != nil {
 				w.emit(r*s.n, s.n, registers(w, row))

@@ -64,7 +64,7 @@ func sortRows[K sortKey, E stored](s *sorter) error {
 	rows := s.rows.Shape.Len()
 	if s.n >= longRow && rows < runtime.GOMAXPROCS(0) {
 		for r := range rows {
-			w := s.worker()
+			w := newWorker(s.ctx, s.post)
 			err := sortRow[K, E](s, w, r, s.job)
 			w.free()
 			if err != nil {
@@ -75,20 +75,14 @@ func sortRows[K sortKey, E stored](s *sorter) error {
 	}
 	const worth = 1 << 13 // elements
 	return s.parallel(rows, max(1, worth/max(s.n, 1)), func(lo, hi int) {
-		w := s.worker()
+		w := newWorker(s.ctx, s.post)
 		defer w.free()
 		for r := lo; r < hi; r++ {
 			mark := w.mark()
-			_ = sortRow[K, E](s, w, r, nil) // by one goroutine, which cannot fail
+			_ = sortRow[K, E](s, w, r, nil) // by one goroutine, which returns no error
 			w.release(mark)
 		}
 	})
-}
-
-func (s *sorter) worker() *worker {
-	w := &worker{scratch: getScratch(), post: s.post.frame()}
-	w.post.begin(blockLen)
-	return w
 }
 
 // sortRow sorts row r, with the help of other goroutines if there is a job, and gives the results to post.
@@ -100,21 +94,23 @@ func sortRow[K sortKey, E stored](s *sorter, w *worker, r int, j *job) error {
 		}
 	}
 	row := take[E](w.scratch, s.n)
-	copyRow(row, typed[E](s.src.mem), offsetOf(s.rows, r), s.stride)
-	keys := take[K](w.scratch, s.n)
-	odd := orderKeys(&s.order, keys, row)
+	copyLong(s, row, offsetOf(s.rows, r))
+	keys, odd := take[K](w.scratch, s.n), false
+	piecewise(s.ctx, s.n, func(lo, hi int) { odd = orderKeys(&s.order, keys[lo:hi], row[lo:hi]) || odd })
 	if few {
-		s.give(w, r, leastKeys(w.scratch, keys, s.kept), row)
+		s.give(w, r, leastKeys(s.ctx, w.scratch, keys, s.kept), row)
 		return nil
 	}
 	var places []int32
 	if s.index || s.kept < s.n {
 		places = take[int32](w.scratch, s.n)
-		for i := range places {
-			places[i] = int32(i)
-		}
+		piecewise(s.ctx, s.n, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				places[i] = int32(i)
+			}
+		})
 	}
-	if err := sortKeys(w.scratch, j, s.order.bits, &keys, &places); err != nil {
+	if err := sortKeys(s.ctx, w.scratch, j, s.order.bits, &keys, &places); err != nil {
 		return err
 	}
 	if places != nil {
@@ -122,12 +118,17 @@ func sortRow[K sortKey, E stored](s *sorter, w *worker, r int, j *job) error {
 		return nil
 	}
 	found := take[E](w.scratch, s.n)
-	elementsOf(&s.order, found, keys)
+	piecewise(s.ctx, s.n, func(lo, hi int) { elementsOf(&s.order, found[lo:hi], keys[lo:hi]) })
 	if odd {
-		restore(&s.order, found, keys, row)
+		restore(s, found, keys, row)
 	}
 	give(s, w, r, found)
 	return nil
+}
+
+// copyLong reads row from the element at a place in memory on.
+func copyLong[E stored](s *sorter, row []E, at int) {
+	piecewise(s.ctx, len(row), func(lo, hi int) { copyRow(row[lo:hi], typed[E](s.src.mem), at+lo*s.stride, s.stride) })
 }
 
 // give gives post the positions, or the elements of row there.
@@ -150,9 +151,11 @@ func givePlaces[E stored](s *sorter, w *worker, r int, places []int32, row []E) 
 		return
 	}
 	found := take[E](w.scratch, len(places))
-	for i, at := range places {
-		found[i] = row[at]
-	}
+	piecewise(s.ctx, len(places), func(lo, hi int) {
+		for i, at := range places[lo:hi] {
+			found[lo+i] = row[at]
+		}
+	})
 	give(s, w, r, found)
 }
 
@@ -160,7 +163,7 @@ func givePlaces[E stored](s *sorter, w *worker, r int, places []int32, row []E) 
 func give[E stored](s *sorter, w *worker, r int, found []E) {
 	if half, ok := any(found).([]uint16); ok {
 		wide := take[float32](w.scratch, len(half))
-		widen(s.src.dtype, wide, half)
+		piecewise(s.ctx, len(half), func(lo, hi int) { widen(s.src.dtype, wide[lo:hi], half[lo:hi]) })
 		w.emit(r*s.kept, s.kept, bytesOf(wide))
 		return
 	}

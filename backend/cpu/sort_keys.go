@@ -112,27 +112,30 @@ func elementsOf[K sortKey, E stored](o *ordering, row []E, keys []K) {
 }
 
 // restore puts the zeros and the NaN of row, in their order there, to their places among the sorted elements.
-func restore[K sortKey, E stored](o *ordering, sorted []E, keys []K, row []E) {
+func restore[K sortKey, E stored](s *sorter, sorted []E, keys []K, row []E) {
+	o := &s.order
 	zero := K(o.sign)
 	if o.descending {
 		zero ^= K(o.mask)
 	}
 	z := sort.Search(len(keys), func(i int) bool { return keys[i] >= zero })
 	n := sort.Search(len(keys), func(i int) bool { return keys[i] >= K(o.mask) })
-	putOdd(o, sorted, row, z, n)
+	putOdd(s, sorted, row, z, n)
 }
 
 // putOdd puts the zeros of row to sorted from z on, and the NaN from n on.
-func putOdd[E stored](o *ordering, sorted, row []E, z, n int) {
-	sign, inf := E(o.sign), E(o.inf)
-	for _, x := range row {
-		switch k := x &^ sign; {
-		case k == 0:
-			sorted[z] = x
-			z++
-		case k > inf:
-			sorted[n] = x
-			n++
+func putOdd[E stored](s *sorter, sorted, row []E, z, n int) {
+	sign, inf := E(s.order.sign), E(s.order.inf)
+	piecewise(s.ctx, len(row), func(lo, hi int) {
+		for _, x := range row[lo:hi] {
+			switch k := x &^ sign; {
+			case k == 0:
+				sorted[z] = x
+				z++
+			case k > inf:
+				sorted[n] = x
+				n++
+			}
 		}
-	}
+	})
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -41,14 +42,14 @@ func (s *sorter) quickly(w *worker, r int, j *job) (bool, error) {
 // quickValues sorts row r, of elements of type E with keys of type Q, by q.
 func quickValues[Q quickKey, E stored](s *sorter, q *asm.Sort, w *worker, r int, j *job) error {
 	row, keys := rowOf[E](s, w, r), take[Q](w.scratch, s.n)
-	odd := quickKeys(s, q, keys, row)
-	if err := quickSortKeys(q, j, keys, take[Q](w.scratch, s.n)); err != nil {
+	odd := quickKeysLong(s, q, keys, row)
+	if err := quickSortKeys(s.ctx, q, j, keys, take[Q](w.scratch, s.n)); err != nil {
 		return err
 	}
 	found := take[E](w.scratch, s.n)
-	elementsOfQuick(s, q, found, keys)
+	piecewise(s.ctx, s.n, func(lo, hi int) { elementsOfQuick(s, q, found[lo:hi], keys[lo:hi]) })
 	if odd {
-		restoreQuick(&s.order, found, keys, row)
+		restoreQuick(s, found, keys, row)
 	}
 	give(s, w, r, found[:s.kept])
 	return nil
@@ -60,18 +61,22 @@ func quickPlaces(s *sorter, q *asm.Sort, w *worker, r int, j *job) error {
 	row, pairs := rowOf[uint32](s, w, r), take[int64](w.scratch, s.n)
 	mark := w.mark()
 	keys := take[int32](w.scratch, s.n)
-	quickKeys(s, q, keys, row)
-	for i, k := range keys {
-		pairs[i] = int64(k)<<32 | int64(i)
-	}
+	quickKeysLong(s, q, keys, row)
+	piecewise(s.ctx, s.n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			pairs[i] = int64(keys[i])<<32 | int64(i)
+		}
+	})
 	w.release(mark)
-	if err := quickSortKeys(&loops.Sort64, j, pairs, take[int64](w.scratch, s.n)); err != nil {
+	if err := quickSortKeys(s.ctx, &loops.Sort64, j, pairs, take[int64](w.scratch, s.n)); err != nil {
 		return err
 	}
 	places := take[int32](w.scratch, s.kept)
-	for i := range places {
-		places[i] = int32(pairs[i])
-	}
+	piecewise(s.ctx, s.kept, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			places[i] = int32(pairs[i])
+		}
+	})
 	givePlaces(s, w, r, places, row)
 	return nil
 }
@@ -83,8 +88,14 @@ func rowOf[E stored](s *sorter, w *worker, r int) []E {
 		return typed[E](s.src.mem)[at : at+s.n]
 	}
 	row := take[E](w.scratch, s.n)
-	copyRow(row, typed[E](s.src.mem), at, s.stride)
+	copyLong(s, row, at)
 	return row
+}
+
+// quickKeysLong is quickKeys, piece by piece.
+func quickKeysLong[Q quickKey, E stored](s *sorter, q *asm.Sort, keys []Q, row []E) (odd bool) {
+	piecewise(s.ctx, len(row), func(lo, hi int) { odd = quickKeys(s, q, keys[lo:hi], row[lo:hi]) || odd })
+	return odd
 }
 
 // quickKeys writes the keys of row. It reports whether elementsOfQuick cannot give every element back.
@@ -137,10 +148,10 @@ func (o *ordering) flipInts() uint64 {
 }
 
 // restoreQuick puts the zeros and the NaN of row, in their order there, to their places among the sorted elements.
-func restoreQuick[Q quickKey, E stored](o *ordering, sorted []E, keys []Q, row []E) {
-	z, _ := slices.BinarySearch(keys, Q(o.flip()))
+func restoreQuick[Q quickKey, E stored](s *sorter, sorted []E, keys []Q, row []E) {
+	z, _ := slices.BinarySearch(keys, Q(s.order.flip()))
 	n, _ := slices.BinarySearch(keys, greatestKey[Q]())
-	putOdd(o, sorted, row, z, n)
+	putOdd(s, sorted, row, z, n)
 }
 
 // greatestKey returns the key of NaN.
@@ -150,11 +161,11 @@ func greatestKey[Q quickKey]() Q {
 }
 
 // quickSortKeys sorts x, with y of the same length as memory to work in. With a job other goroutines help.
-func quickSortKeys[Q quickKey](q *asm.Sort, j *job, x, y []Q) error {
+func quickSortKeys[Q quickKey](ctx context.Context, q *asm.Sort, j *job, x, y []Q) error {
 	if procs := runtime.GOMAXPROCS(0); j != nil && procs > 1 {
 		return quickTogether(q, j, x, y, 4*procs)
 	}
-	quickAlone(q, x, y)
+	quickAlone(ctx, q, x, y)
 	return nil
 }
 
@@ -170,7 +181,7 @@ func quickTogether[Q quickKey](q *asm.Sort, j *job, x, y []Q, some int) error {
 					next[i] = append(next[i], p)
 					continue
 				}
-				low, high := quickPart(q, x[p[0]:p[1]], y[p[0]:p[1]])
+				low, high := quickPart(j.ctx, q, x[p[0]:p[1]], y[p[0]:p[1]])
 				next[i] = append(next[i], [2]int{p[0], p[0] + low})
 				if high > 0 {
 					next[i] = append(next[i], [2]int{p[1] - high, p[1]})
@@ -186,30 +197,33 @@ func quickTogether[Q quickKey](q *asm.Sort, j *job, x, y []Q, some int) error {
 	}
 	return j.parallel(len(parts), 1, func(lo, hi int) {
 		for _, p := range parts[lo:hi] {
-			quickAlone(q, x[p[0]:p[1]], y[p[0]:p[1]])
+			quickAlone(j.ctx, q, x[p[0]:p[1]], y[p[0]:p[1]])
 		}
 	})
 }
 
 // quickAlone sorts x, with y of the same length to work in.
-func quickAlone[Q quickKey](q *asm.Sort, x, y []Q) {
-	quick(q, x, y, 2*bits.Len(uint(len(x)))+8)
+func quickAlone[Q quickKey](ctx context.Context, q *asm.Sort, x, y []Q) {
+	quick(ctx, q, x, y, 2*bits.Len(uint(len(x)))+8)
 }
 
 // quick sorts x, by another way where pivots parted it badly, until depth is used up.
-func quick[Q quickKey](q *asm.Sort, x, y []Q, depth int) {
+func quick[Q quickKey](ctx context.Context, q *asm.Sort, x, y []Q, depth int) {
 	for len(x) > q.Most {
+		if len(x) >= sortChunk {
+			look(ctx)
+		}
 		if depth--; depth < 0 {
 			slices.Sort(x)
 			return
 		}
-		low, high := quickPart(q, x, y)
+		low, high := quickPart(ctx, q, x, y)
 		upper := x[len(x)-high:]
 		if low < high {
-			quick(q, x[:low], y[:low], depth)
+			quick(ctx, q, x[:low], y[:low], depth)
 			x, y = upper, y[:high]
 		} else {
-			quick(q, upper, y[:high], depth)
+			quick(ctx, q, upper, y[:high], depth)
 			x, y = x[:low], y[:low]
 		}
 	}
@@ -219,10 +233,9 @@ func quick[Q quickKey](q *asm.Sort, x, y []Q, depth int) {
 }
 
 // quickPart parts x: the first low elements are not greater than the last high ones, and those between are in their places.
-func quickPart[Q quickKey](q *asm.Sort, x, y []Q) (low, high int) {
+func quickPart[Q quickKey](ctx context.Context, q *asm.Sort, x, y []Q) (low, high int) {
 	p, n := pivot(q, x), len(x)
-	px, py := unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0])
-	low = q.Partition(px, py, n, int(p))
+	low = partition(ctx, q, x, y, int(p))
 	if low < n {
 		copy(x[low:], y[:n-low])
 		return low, n - low
@@ -230,9 +243,25 @@ func quickPart[Q quickKey](q *asm.Sort, x, y []Q) (low, high int) {
 	if p == ^greatestKey[Q]() {
 		return 0, 0 // all are the least
 	}
-	low = q.Partition(px, py, n, int(p)-1) // the pivot is the greatest
+	low = partition(ctx, q, x, y, int(p)-1) // the pivot is the greatest
 	fill(x[low:], p)
 	return low, 0
+}
+
+// partition moves the elements that are not greater than p to the front of x, the others to y. It returns how many the first are.
+func partition[Q quickKey](ctx context.Context, q *asm.Sort, x, y []Q, p int) (low int) {
+	const piece = 1 << 22 // of more, half the elements are moved once more
+	if len(x) <= piece {
+		return q.Partition(unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), len(x), p)
+	}
+	for lo := 0; lo < len(x); lo += piece {
+		look(ctx)
+		some := x[lo:min(lo+piece, len(x))]
+		n := q.Partition(unsafe.Pointer(&some[0]), unsafe.Pointer(&y[lo-low]), len(some), p)
+		copy(x[low:], some[:n])
+		low += n
+	}
+	return low
 }
 
 // pivot returns the median of some elements of x.

@@ -63,12 +63,12 @@ func sortParts[Q quickKey](t *testing.T, q *asm.Sort) {
 				partitionCase(t, q, mem, before, n, r.IntN(n), r.IntN(2))
 				copy(mem, given)
 			}
-			quickAlone(q, x, make([]Q, n))
+			quickAlone(t.Context(), q, x, make([]Q, n))
 			if !slices.Equal(mem, want) {
 				t.Fatalf("%s, %d: not sorted, or more than that", name, n)
 			}
 			copy(mem, given)
-			quick(q, x, make([]Q, n), 2) // the depth runs out
+			quick(t.Context(), q, x, make([]Q, n), 2) // the depth runs out
 			if !slices.Equal(mem, want) {
 				t.Fatalf("%s, %d, depth 2: not sorted, or more than that", name, n)
 			}
@@ -178,7 +178,7 @@ func TestSortTogether(t *testing.T) {
 				}
 				want := slices.Clone(x)
 				slices.Sort(want)
-				if err := quickSortKeys(&s.Loops().Sort32, j, x, make([]int32, len(x))); err != nil {
+				if err := quickSortKeys(t.Context(), &s.Loops().Sort32, j, x, make([]int32, len(x))); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(x, want) {

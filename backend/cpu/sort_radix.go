@@ -1,6 +1,9 @@
 package cpu
 
-import "runtime"
+import (
+	"context"
+	"runtime"
+)
 
 const (
 	fewKeys   = 40 // that are sorted by insertion
@@ -9,7 +12,7 @@ const (
 
 // sortKeys sorts keys of the given number of bits, and places along with them if it is not nil, so that equal keys keep
 // their order. It may leave both in other memory than they were in. With a job other goroutines help.
-func sortKeys[K sortKey](m *scratch, j *job, bits int, keys *[]K, places *[]int32) error {
+func sortKeys[K sortKey](ctx context.Context, m *scratch, j *job, bits int, keys *[]K, places *[]int32) error {
 	n := len(*keys)
 	other := take[K](m, n)
 	var otherPlaces []int32
@@ -17,7 +20,7 @@ func sortKeys[K sortKey](m *scratch, j *job, bits int, keys *[]K, places *[]int3
 		otherPlaces = take[int32](m, n)
 	}
 	if j == nil {
-		sortChunkOf(bits, keys, &other, places, &otherPlaces)
+		sortChunkOf(ctx, bits, keys, &other, places, &otherPlaces)
 		return nil
 	}
 	// Chunks of a fixed number are sorted, then merged by pairs.
@@ -28,7 +31,7 @@ func sortKeys[K sortKey](m *scratch, j *job, bits int, keys *[]K, places *[]int3
 	err := j.parallel(n, width, func(lo, hi int) {
 		k, o := (*keys)[lo:hi], other[lo:hi]
 		p, q := span(*places, lo, hi), span(otherPlaces, lo, hi)
-		sortChunkOf(bits, &k, &o, &p, &q)
+		sortChunkOf(ctx, bits, &k, &o, &p, &q)
 		if &k[0] != &(*keys)[lo] {
 			copy((*keys)[lo:hi], k)
 			copy(span(*places, lo, hi), p)
@@ -58,17 +61,19 @@ func span(p []int32, lo, hi int) []int32 {
 
 // sortChunkOf sorts keys by their digits of 8 bits, the lowest first (LSD radix sort). It swaps keys with other, and
 // places likewise, an unknown number of times.
-func sortChunkOf[K sortKey](bits int, keys, other *[]K, places, otherPlaces *[]int32) {
+func sortChunkOf[K sortKey](ctx context.Context, bits int, keys, other *[]K, places, otherPlaces *[]int32) {
 	if len(*keys) <= fewKeys {
 		insertKeys(*keys, *places)
 		return
 	}
 	var counts [8][256]int32
-	for _, k := range *keys {
-		for d := range bits / 8 {
-			counts[d&7][uint8(k>>(8*d))]++
+	piecewise(ctx, len(*keys), func(lo, hi int) {
+		for _, k := range (*keys)[lo:hi] {
+			for d := range bits / 8 {
+				counts[d&7][uint8(k>>(8*d))]++
+			}
 		}
-	}
+	})
 	for d := range bits / 8 {
 		c := &counts[d]
 		if int(c[uint8((*keys)[0]>>(8*d))]) == len(*keys) {
@@ -79,13 +84,15 @@ func sortChunkOf[K sortKey](bits int, keys, other *[]K, places, otherPlaces *[]i
 			c[i] = sum
 			sum += n
 		}
-		if *places == nil {
-			moveKeys(*other, *keys, 8*d, c)
-		} else {
-			moveBoth(*other, *keys, *otherPlaces, *places, 8*d, c)
-			*places, *otherPlaces = *otherPlaces, *places
-		}
+		piecewise(ctx, len(*keys), func(lo, hi int) {
+			if *places == nil {
+				moveKeys(*other, (*keys)[lo:hi], 8*d, c)
+			} else {
+				moveBoth(*other, (*keys)[lo:hi], *otherPlaces, (*places)[lo:hi], 8*d, c)
+			}
+		})
 		*keys, *other = *other, *keys
+		*places, *otherPlaces = *otherPlaces, *places
 	}
 }
 
@@ -163,7 +170,7 @@ func split[K sortKey](a, b []K, n int) int {
 
 // leastKeys returns the positions of the n least keys, in order. It keeps some candidates, and passes over the keys that
 // are not less than the n-th of them.
-func leastKeys[K sortKey](m *scratch, keys []K, n int) []int32 {
+func leastKeys[K sortKey](ctx context.Context, m *scratch, keys []K, n int) []int32 {
 	room := 2 * max(n, 128)
 	held, places := take[K](m, room)[:0], take[int32](m, room)[:0]
 	other, otherPlaces := take[K](m, room), take[int32](m, room)
@@ -173,20 +180,23 @@ func leastKeys[K sortKey](m *scratch, keys []K, n int) []int32 {
 	}
 	settle := func() {
 		o, p := other[:len(held)], otherPlaces[:len(held)]
-		sortChunkOf(bits, &held, &o, &places, &p)
+		sortChunkOf(ctx, bits, &held, &o, &places, &p)
 		other, otherPlaces = o[:room], p[:room]
 		held, places = held[:min(n, len(held))], places[:min(n, len(places))]
 	}
 	limit, full := K(0), false
-	for i, k := range keys {
-		if full && k >= limit {
-			continue
-		}
-		held, places = append(held, k), append(places, int32(i))
-		if len(held) == room {
-			settle()
-			full = len(held) == n
-			limit = held[n-1]
+	for lo := 0; lo < len(keys); lo += between {
+		look(ctx)
+		for i, k := range keys[lo:min(lo+between, len(keys))] {
+			if full && k >= limit {
+				continue
+			}
+			held, places = append(held, k), append(places, int32(lo+i))
+			if len(held) == room {
+				settle()
+				full = len(held) == n
+				limit = held[n-1]
+			}
 		}
 	}
 	settle()
