@@ -71,7 +71,7 @@ type timer struct {
 
 	mu      sync.Mutex
 	idle    []*stamps
-	pending map[*stamps]chan struct{} // closed when they have been emitted
+	pending map[chan struct{}]bool // of batches with spans to emit: closed when they have been
 }
 
 // stamps are places for the time stamps of a batch.
@@ -87,7 +87,7 @@ const mostStamps = 2*batchDispatches + 2
 func newTimer(life context.Context, dev driver.Device) *timer {
 	return &timer{
 		dev: dev, life: life, period: dev.TimestampPeriod(), name: dev.Info().Name,
-		pending: make(map[*stamps]chan struct{}),
+		pending: make(map[chan struct{}]bool),
 	}
 }
 
@@ -113,7 +113,7 @@ func (e *engine) Timed(ctx context.Context) error {
 func (t *timer) wait(ctx context.Context) error {
 	t.mu.Lock()
 	var all []chan struct{}
-	for _, done := range t.pending {
+	for done := range t.pending {
 		all = append(all, done)
 	}
 	t.mu.Unlock()
@@ -147,13 +147,16 @@ func (t *timer) submit(b *batch) (driver.Ticket, error) {
 		return 0, translate(err)
 	}
 	notes := append([]note(nil), b.notes...) // the batch is used again
-	done := make(chan struct{})
+	done, zero := make(chan struct{}), t.zero
 	t.mu.Lock()
-	t.pending[s] = done
+	t.pending[done] = true
 	t.mu.Unlock()
 	go func() {
-		defer close(done)
-		t.emit(s, notes, ends, start, t.zero)
+		t.emit(s, notes, ends, start, zero)
+		t.mu.Lock()
+		delete(t.pending, done)
+		t.mu.Unlock()
+		close(done)
 	}()
 	return ticket, nil
 }
@@ -183,7 +186,6 @@ func (t *timer) give(s *stamps) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.idle = append(t.idle, s)
-	delete(t.pending, s)
 }
 
 // around returns commands with a stamp before and after each dispatch that has a note, and for each the number of the stamp

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,6 +86,32 @@ func TestTimerReads(t *testing.T) {
 	}
 	run(t, e, steps...) // not traced any more
 	wait(t, e, steps[2].Out[0].Buf)
+}
+
+// TestTimerWaits has a trace that takes its time: who waits for the spans waits for the last.
+func TestTimerWaits(t *testing.T) {
+	e := openTest(t)
+	if !e.Times() {
+		t.Skip("the device has no clock")
+	}
+	steps := increments(t, e, 5)
+	var count atomic.Int64
+	stop := backend.Trace(func(s backend.Span) {
+		if s.Device != "" {
+			time.Sleep(5 * time.Millisecond)
+			count.Add(1)
+		}
+	})
+	defer stop()
+	run(t, e, steps...)
+	wait(t, e, steps[4].Out[0].Buf)
+	time.Sleep(5 * time.Millisecond) // the first is under way
+	if err := e.Timed(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count.Load(); n != 5 {
+		t.Errorf("%d kernels, want 5", n)
+	}
 }
 
 // TestTimerClose closes a device with kernels under way that are traced: they come out all the same.
