@@ -3,6 +3,7 @@ package cpu_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -64,17 +65,19 @@ func TestCancelPromptly(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const after, most = 10 * time.Millisecond, 300 * time.Millisecond
-			ctx, cancel := context.WithTimeout(bg, after)
-			defer cancel()
-			start := time.Now()
-			err := weft.Eval(ctx, c.y)
-			late := time.Since(start) - after
-			t.Logf("%v late", late)
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v, want DeadlineExceeded", err)
+			late := time.Duration(math.MaxInt64)
+			for try := 0; try < 3 && late > most; try++ { // others may load the machine
+				ctx, cancel := context.WithTimeout(bg, after)
+				start := time.Now()
+				err := weft.Eval(ctx, c.y)
+				late = min(late, time.Since(start)-after)
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Fatalf("got %v, want DeadlineExceeded", err)
+				}
 			}
-			if late > most {
-				t.Errorf("returns %v late", late)
+			if t.Logf("%v late", late); late > most {
+				t.Errorf("returns %v late, three times", late)
 			}
 		})
 	}

@@ -43,8 +43,9 @@ func (d *Device) smallWay(ctx context.Context) *small {
 	if d.small == nil {
 		d.small = &small{d: d}
 	}
-	d.small.left, d.small.used = smallOperations, 0
-	return d.small
+	s := d.small
+	s.left, s.used, s.results = smallOperations, 0, s.results[:0]
+	return s
 }
 
 // readSmall writes the elements of e to dst, and reports whether it could.
@@ -56,6 +57,7 @@ func (d *Device) readSmall(ctx context.Context, e Edge, dst []byte) bool {
 	if s == nil {
 		return false
 	}
+	defer d.lock.Unlock()
 	ok := false
 	if e.Layout == e.Node.Layout && e.Node.mem.Load() == nil {
 		ok = s.value(e.Node, dst)
@@ -65,7 +67,6 @@ func (d *Device) readSmall(ctx context.Context, e Edge, dst []byte) bool {
 	if ok {
 		s.count()
 	}
-	d.lock.Unlock()
 	return ok
 }
 
@@ -80,14 +81,13 @@ func (d *Device) evalSmall(ctx context.Context, nodes []*Node) bool {
 	if s == nil {
 		return false
 	}
+	defer d.lock.Unlock()
 	ok := s.values(nodes)
 	if ok {
 		s.keep(nodes)
 		s.count()
 	}
 	clear(s.results)
-	s.results = s.results[:0]
-	d.lock.Unlock()
 	return ok
 }
 
